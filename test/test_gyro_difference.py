@@ -45,10 +45,10 @@ def joined(parts: list[RootState]) -> RootState:
 def test_truncation_error_and_transfer_to_the_root(method: str, bound: float) -> None:
     stamps = clock()
     omega, _, _, force = motion(stamps)
-    state, faults = GyroDifference(ARM, 0.002, method=method).batch(stamps, omega, force)
+    state, verdicts = GyroDifference(ARM, 0.002, method=method).batch(stamps, omega, force)
     expected_omega, alpha, phi, _ = motion(state.stamps)
     assert state.valid.all()
-    assert not faults
+    assert not verdicts.any()
     np.testing.assert_array_equal(state.angular_velocity, expected_omega)
     error = np.abs(state.angular_acceleration - alpha).max()
     assert error <= bound * 1.001
@@ -78,13 +78,12 @@ def test_one_by_one_equals_batch_bit_by_bit(seed, method, min_spacing, rows) -> 
     omega, _, _, force = motion(stamps)
     force[rng.random(rows) < 0.1] = np.nan
     stage = GyroDifference(ARM, 0.002, method=method, min_spacing=min_spacing)
-    batch, faults = stage.batch(stamps, omega, force)
-    pieces = (slice(k, k + 1) for k in range(rows))
-    parts = [stage.extend(stamps[k], omega[k], force[k]) for k in pieces]
+    batch, verdicts = stage.batch(stamps, omega, force)
+    parts = [stage.update(int(t), w, f) for t, w, f in zip(stamps, omega, force, strict=True)]
     live = joined([*parts, stage.flush()])
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(live, name), getattr(batch, name))
-    assert stage.faults == faults
+    assert sum(stage.faults.values()) == np.count_nonzero(verdicts)
 
 
 @settings(deadline=None)
@@ -123,8 +122,7 @@ def test_latency_is_what_it_says() -> None:
     for method in METHODS:
         stage = GyroDifference(ARM, 0.002, method=method)
         for row in range(20):
-            new = slice(row, row + 1)
-            done = stage.extend(stamps[new], omega[new], force[new])
+            done = stage.update(int(stamps[row]), omega[row], force[row])
             if len(done):
                 assert done.stamps[-1] == stamps[row - stage.latency]
 

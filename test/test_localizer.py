@@ -65,8 +65,7 @@ def test_one_by_one_equals_batch_bit_by_bit(seed, method, rows) -> None:
     gps[rng.random(rows) < 0.1] = np.nan
     stage = Localizer(ARM, 0.002, method=method)
     batch, _ = stage.batch(stamps, gps, R)
-    pieces = (slice(k, k + 1) for k in range(len(stamps)))
-    parts = [stage.extend(stamps[k], gps[k], R[k]) for k in pieces]
+    parts = [stage.update(int(t), p, r) for t, p, r in zip(stamps, gps, R, strict=True)]
     parts.append(stage.flush())
     live = RootPose(*(np.concatenate([getattr(part, f) for part in parts]) for f in FIELDS))
     for name in FIELDS:

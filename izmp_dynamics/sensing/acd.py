@@ -14,18 +14,18 @@ Before differentiating, `stamps` leaves out samples whose stamps cannot be used 
 deals with wild values; a low-pass, if there is one, comes after both.
 """
 
-import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
-from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
+from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
 from izmp_dynamics.signals.differences import (
     Mask,
     backward,
@@ -47,11 +47,24 @@ from izmp_dynamics.signals.outlier_gate import (
     settled_rows,
 )
 from izmp_dynamics.signals.sample_window import SampleWindow
-from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
 from izmp_dynamics.signals.stream_filter import StreamFilter
+
+if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
+    from izmp_dynamics.signals.low_pass import ZeroPhaseLowPass
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
 _QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
+
+
+class _Instants(NamedTuple):
+    """Results in the rows of the samples whose gates are settled, see `_differentiated`."""
+
+    kinematics: JointKinematics
+    exists: Mask
+    masks: Mask
+    end: int
+    any_wrong: bool
 
 
 class ActuatorDifferentiator:
@@ -124,15 +137,22 @@ class ActuatorDifferentiator:
 
     @property
     def latency(self) -> int:
-        """Samples that `extend` is behind the newest one, as long as no outlier shows up."""
+        """Samples that `update` is behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
-    def batch(self, stamps: Stamps, positions: Array) -> tuple[JointKinematics, Faults]:
-        """Differentiate a log or a window of it; leaves the stream alone.
+    def batch(
+        self,
+        stamps: Stamps,
+        positions: Array,
+        low_pass: 'ZeroPhaseLowPass | None' = None,
+    ) -> tuple[JointKinematics, JointFaults]:
+        """Differentiate a log or a window of it.
 
         Args:
             stamps: (T,) as recorded [ns].
             positions: (T, n) encoder values [rad] or [m].
+            low_pass: filters the positions after the gates and before the quotients; its context
+                adds to that of this stage.
 
         Returns:
             The instants, and what was wrong with the samples.
@@ -140,10 +160,27 @@ class ActuatorDifferentiator:
         Raises:
             ShapeError: if `positions` has another shape.
         """
-        fresh = copy.copy(self)
-        fresh.reset()
-        parts = [fresh.extend(stamps, positions), fresh.flush()]
-        return joined(parts, len(self.joint_names)), fresh.faults
+        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        positions = self._checked(positions, len(stamps))
+        verdicts = screen_stamps(stamps, self.min_spacing)
+        rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
+        used = stamps[rows]
+        instants = self._evaluated(
+            used, positions[rows], -1, lambda q: q if low_pass is None else low_pass.batch(used, q)
+        )
+        masks = np.zeros((2, *positions.shape), dtype=np.bool_)
+        masks[:, rows] = instants.masks
+        faults = JointFaults(self.joint_names, verdicts, *masks)
+        return instants.kinematics.select(instants.exists), faults
+
+    def update(self, stamp: int, positions: Array) -> JointKinematics:
+        """Take one sample; return the instants that it completes, usually none or one.
+
+        Args:
+            stamp: [ns].
+            positions: (n,) encoder values [rad] or [m].
+        """
+        return self.extend(np.array([stamp]), np.reshape(positions, (1, -1)))
 
     def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
         """Take the next samples of a stream; return the instants that they complete.
@@ -188,49 +225,54 @@ class ActuatorDifferentiator:
 
     def _completed(self, final: bool) -> JointKinematics:
         """Evaluate the window; hand out the instants that no further sample can change."""
-        window, gap = self._window, nanoseconds(self.max_gap)
-        stamps, shape = window.stamps, window.values.shape
+        window = self._window
+        next_row = -1 if final else window.next_row
+        instants = self._evaluated(window.stamps, window.values, next_row, self._smooth)
+        new = window.hand_out(instants.end)
+        if instants.any_wrong:
+            used = np.zeros(new.stop - new.start, dtype=np.int8)
+            masks = instants.masks[:, new]
+            self._faults += JointFaults(self.joint_names, used, *masks).counts()
+        kinematics, exists = instants.kinematics.select(new), instants.exists[new]
+        return kinematics if all(exists.tolist()) else kinematics.select(exists)
+
+    def _evaluated(
+        self, stamps: Stamps, positions: Array, next_row: int, smooth: Callable[[Array], Array]
+    ) -> _Instants:
+        """Gates, the filter, and difference quotients; see `_differentiated`."""
+        gap, shape = nanoseconds(self.max_gap), positions.shape
         used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
         rows = _gated(
-            stamps, window.values, self._limit, self._resolution, gap, self._reach, final,
+            stamps, positions, self._limit, self._resolution, gap, self._reach, next_row < 0,
             used, found,
         )  # fmt: skip
-        used = used[:rows] if self._low_pass is None else self._smooth(used[:rows], final)
+        used = smooth(used[:rows])
         quotients, masks = np.empty((3, *used.shape)), np.zeros((2, *used.shape), dtype=np.bool_)
         exists, valid = np.empty((2, len(used)), dtype=np.bool_)
         end, any_wrong = _differentiated(
             stamps, used, found, self._quotient, self._half, self.degree,
-            nanoseconds(self.half_width or 0.0), gap, self.recovery,
-            -1 if final else window.next_row, quotients, exists, valid, masks,
+            nanoseconds(self.half_width or 0.0), gap, self.recovery, next_row,
+            quotients, exists, valid, masks,
         )  # fmt: skip
-        new = window.hand_out(end)
-        if any_wrong:
-            self._count(masks[:, new])
-        q, qd, qdd = quotients[:, new]
-        kinematics = JointKinematics(stamps[new], q, qd, qdd, valid[new])
-        exists = exists[new]
-        return kinematics if all(exists.tolist()) else kinematics.select(exists)
+        kinematics = JointKinematics(
+            stamps[: len(used)], quotients[0], quotients[1], quotients[2], valid
+        )
+        return _Instants(kinematics, exists, masks, end, any_wrong)
 
-    def _smooth(self, positions: Array, final: bool) -> Array:
+    def _smooth(self, positions: Array) -> Array:
         """Pass the rows of the window whose gates are settled through the low-pass."""
-        assert self._low_pass is not None
+        if self._low_pass is None:
+            return positions
         window, end = self._window, len(positions)
         new = slice(self._filtered_to - window.dropped, end)
         smooth = [
             self._filtered[window.dropped - self._filtered_from :],
             self._low_pass.extend(window.stamps[new], positions[new]),
-            *([self._low_pass.flush()] if final else []),
+            *([self._low_pass.flush()] if window.closed else []),
         ]
         self._filtered = np.concatenate(smooth)
         self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
         return self._filtered
-
-    def _count(self, masks: Mask) -> None:
-        """Count values that were repaired, and faulty ones (2, K, n)."""
-        for reason, mask in zip((Reason.JOINT_REPAIRED, Reason.JOINT_FAULTY), masks, strict=True):
-            totals = mask.sum(axis=0)
-            for joint in np.flatnonzero(totals):
-                self._faults[Fault(reason, self.joint_names[joint])] += int(totals[joint])
 
     def _checked(self, positions: Array, rows: int) -> Array:
         positions = np.ascontiguousarray(positions, dtype=np.float64)

@@ -1,6 +1,5 @@
 """What the stages that difference one signal have in common: stencils, streams, windows."""
 
-import copy
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
@@ -20,7 +19,7 @@ from izmp_dynamics.signals.differences import (
     local_polynomial,
 )
 from izmp_dynamics.signals.sample_window import SampleWindow
-from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
 
 
 class Selectable(Protocol):
@@ -87,7 +86,7 @@ class DifferenceStage(ABC, Generic[State]):
 
     @property
     def latency(self) -> int:
-        """Samples that `extend` is behind the newest one."""
+        """Samples that `update` is behind the newest one."""
         return self._after + 1
 
     @property
@@ -125,13 +124,12 @@ class DifferenceStage(ABC, Generic[State]):
         fit = local_polynomial(stamps, values, self.window, self.degree, self.max_gap)
         return fit.first, fit.valid
 
-    def _batch(self, stamps: Stamps, samples: Array) -> tuple[State, Faults]:
-        """Instants and faults of a log; leaves the stream alone."""
-        fresh = copy.copy(self)
-        fresh.reset()
-        first, rest = fresh._extend(stamps, samples), fresh.flush()
-        columns = zip(vars(first).values(), vars(rest).values(), strict=True)
-        return type(first)(*map(np.concatenate, columns)), fresh.faults
+    def _batch(self, stamps: Stamps, samples: Array) -> tuple[State, Verdicts]:
+        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        verdicts = screen_stamps(stamps, self.min_spacing)
+        used = verdicts == StampVerdict.ADMITTED
+        state, exists = self._evaluate(stamps[used], samples[used])
+        return state.select(exists), verdicts
 
     def _extend(self, stamps: Stamps, samples: Array) -> State:
         self._samples.extend(stamps, samples)

@@ -11,11 +11,11 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
 from izmp_dynamics.base.errors import ShapeError
-from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.imu import finite_or_nan
+from izmp_dynamics.signals.stamps import Verdicts
 
 
 class GyroDifference(DifferenceStage[RootState]):
@@ -41,7 +41,7 @@ class GyroDifference(DifferenceStage[RootState]):
 
     def batch(
         self, stamps: Stamps, angular_velocity: Array, specific_force: Array
-    ) -> tuple[RootState, Faults]:
+    ) -> tuple[RootState, Verdicts]:
         """Differentiate a log or a window of it.
 
         Args:
@@ -50,12 +50,23 @@ class GyroDifference(DifferenceStage[RootState]):
             specific_force: (T, 3) accelerometer in root axes, at the IMU [m/s²].
 
         Returns:
-            The instants that have a quotient, and what was wrong with the samples.
+            The instants that have a quotient; the `StampVerdict` (T,) of each sample (0 if used).
 
         Raises:
             ShapeError: if an argument has another shape.
         """
         return self._batch(stamps, _samples(angular_velocity, specific_force, len(stamps)))
+
+    def update(self, stamp: int, angular_velocity: Array, specific_force: Array) -> RootState:
+        """Take one sample; return the instants that it completes.
+
+        Args:
+            stamp: [ns].
+            angular_velocity: (3,) gyroscope in root axes [rad/s].
+            specific_force: (3,) accelerometer in root axes, at the IMU [m/s²].
+        """
+        omega, force = np.reshape(angular_velocity, (1, -1)), np.reshape(specific_force, (1, -1))
+        return self.extend(np.array([stamp]), omega, force)
 
     def extend(self, stamps: Stamps, angular_velocity: Array, specific_force: Array) -> RootState:
         """Take the next samples of a stream; return the instants that they complete.

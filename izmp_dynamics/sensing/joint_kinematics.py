@@ -1,5 +1,6 @@
-"""The state of the joints at a series of instants."""
+"""The state of the joints at a series of instants, and what was wrong with its samples."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.stamps import REASONS, Verdicts
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,41 @@ class JointKinematics:
             self.accelerations[rows],
             self.valid[rows],
         )
+
+
+@dataclass(frozen=True)
+class JointFaults:
+    """What was wrong with the samples of a batch; rows count the samples as they were given.
+
+    Attributes:
+        joint_names: the n joints.
+        verdicts: (T,) `StampVerdict` of each sample; 0: used.
+        repaired: (T, n) outliers that were replaced by interpolation.
+        faulty: (T, n) instants at which the joint has no trustworthy value.
+    """
+
+    joint_names: tuple[str, ...]
+    verdicts: Verdicts
+    repaired: Mask
+    faulty: Mask
+
+    def counts(self, rows: slice | Mask = slice(None)) -> Faults:
+        """Count the faults in `rows`, for reports."""
+        left_out = (verdict for verdict in self.verdicts[rows].tolist() if verdict)
+        counts: Faults = Counter(Fault(REASONS[verdict]) for verdict in left_out)
+        for reason, mask in (
+            (Reason.JOINT_REPAIRED, self.repaired),
+            (Reason.JOINT_FAULTY, self.faulty),
+        ):
+            totals = mask[rows].sum(axis=0)
+            for joint in np.flatnonzero(totals):
+                counts[Fault(reason, self.joint_names[joint])] = int(totals[joint])
+        return counts
+
+    def gated(self, rows: slice = slice(None)) -> dict[str, int]:
+        """Return joint → number of values that were repaired or not trusted in `rows`."""
+        totals = (self.repaired[rows] | self.faulty[rows]).sum(axis=0)
+        return {self.joint_names[j]: int(totals[j]) for j in np.flatnonzero(totals)}
 
 
 def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:

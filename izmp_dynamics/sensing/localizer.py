@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
 from izmp_dynamics.base.errors import ShapeError
-from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.imu import finite_or_nan
+from izmp_dynamics.signals.stamps import Verdicts
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Localizer(DifferenceStage[RootPose]):
 
     def batch(
         self, stamps: Stamps, world_p_gps: Array, world_R_root: Array
-    ) -> tuple[RootPose, Faults]:
+    ) -> tuple[RootPose, Verdicts]:
         """Evaluate a log or a window of it.
 
         Args:
@@ -79,12 +79,23 @@ class Localizer(DifferenceStage[RootPose]):
             world_R_root: (T, 3, 3) orientation of the root in the world.
 
         Returns:
-            The instants that have a velocity, and what was wrong with the samples.
+            The instants that have a velocity; the `StampVerdict` (T,) of each sample (0 if used).
 
         Raises:
             ShapeError: if an argument has another shape.
         """
         return self._batch(stamps, _samples(world_p_gps, world_R_root, len(stamps)))
+
+    def update(self, stamp: int, world_p_gps: Array, world_R_root: Array) -> RootPose:
+        """Take one sample; return the instants that it completes.
+
+        Args:
+            stamp: [ns].
+            world_p_gps: (3,) position of the GPS in the world [m].
+            world_R_root: (3, 3) orientation of the root in the world.
+        """
+        position = np.reshape(world_p_gps, (1, -1))
+        return self.extend(np.array([stamp]), position, np.asarray(world_R_root)[None])
 
     def extend(self, stamps: Stamps, world_p_gps: Array, world_R_root: Array) -> RootPose:
         """Take the next samples of a stream; return the instants that they complete.

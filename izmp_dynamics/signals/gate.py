@@ -7,6 +7,7 @@ quaternions. It judges one sample after the other, so it does not matter in whic
 """
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -185,6 +186,24 @@ class Gate:
             self._state = np.resize(self._state, length)
 
 
+class _Memory(NamedTuple):
+    """What the kernels share; made inside of them, as arrays cost less to hand over.
+
+    Attributes:
+        state: stream, settings, counts, and the stamps of what waits as it repeats.
+        rows: the rows of numbers.
+        table: times in which the signal hung.
+        stamps: is given the stamps of the samples that can be used [ns].
+        values: is given the samples.
+    """
+
+    state: Stamps
+    rows: Array
+    table: Stamps
+    stamps: Stamps
+    values: Array
+
+
 @kernel
 def _admit(
     stamps: Stamps,
@@ -202,6 +221,7 @@ def _admit(
         Samples that can be used, samples that were overtaken, samples that wait as they repeat,
         stamp of the newest sample, and whether it repeats.
     """
+    memory = _Memory(state, rows, table, used_stamps, used_values)
     used, overtaken, sample = begin, 0, rows[_SAMPLE]
     for t in range(len(stamps)):
         if state[_CHECKS] and not _is_credible(values[t], state, rows[_LARGEST]):
@@ -218,14 +238,13 @@ def _admit(
             used_stamps[-overtaken], used_values[-overtaken] = pending, sample
         elif verdict == ADMITTED and pending != 0:
             state[_PREVIOUS] = pending
-            used = _pass(pending, sample, state, rows, table, used_stamps, used_values, used)
+            used = _pass(pending, sample, memory, used)
         state[_PENDING] = stamp
         for j in range(len(sample)):
             sample[j] = values[t, j] - rows[_OFFSET, j]
         if len(rows) > _MATRIX:
             sample[:] = _product(rows[_MATRIX:], sample)
-    repeats = state[_HELD] > 0 or (state[_PENDING] != 0 and _repeats(sample, state, rows[_LAST]))
-    return used - begin, overtaken, state[_HELD], state[_PENDING], repeats
+    return used - begin, overtaken, state[_HELD], state[_PENDING], _newest_repeats(memory)
 
 
 @kernel
@@ -240,30 +259,22 @@ def _readmit(
     begin: int,
 ) -> tuple[int, int, bool]:
     """Do as `Gate.readmit`; also returns what waits as it repeats, and whether the newest does."""
-    used, sample = begin, rows[_SAMPLE]
+    memory, used = _Memory(state, rows, table, used_stamps, used_values), begin
     for t in range(len(stamps)):
-        used = _pass(stamps[t], values[t], state, rows, table, used_stamps, used_values, used)
-    repeats = state[_HELD] > 0 or (state[_PENDING] != 0 and _repeats(sample, state, rows[_LAST]))
-    return used - begin, state[_HELD], repeats
+        used = _pass(stamps[t], values[t], memory, used)
+    return used - begin, state[_HELD], _newest_repeats(memory)
 
 
 @kernel
 def _flush(
-    state: Stamps,
-    rows: Array,
-    table: Stamps,
-    used_stamps: Stamps,
-    used_values: Array,
-    begin: int,
+    state: Stamps, rows: Array, table: Stamps, stamps: Stamps, values: Array, begin: int
 ) -> int:
     """Do as `Gate.flush`."""
-    used = begin
+    memory, used = _Memory(state, rows, table, stamps, values), begin
     if state[_PENDING] != 0:
         state[_PREVIOUS], state[_PENDING] = state[_PENDING], 0
-        used = _pass(
-            state[_PREVIOUS], rows[_SAMPLE], state, rows, table, used_stamps, used_values, used
-        )
-    return _release(state, rows, used_stamps, used_values, used) - begin
+        used = _pass(state[_PREVIOUS], rows[_SAMPLE], memory, used)
+    return _release(memory, used) - begin
 
 
 @kernel
@@ -299,11 +310,20 @@ def _product(matrix: Array, sample: Array) -> Array:
 
 
 @kernel
-def _repeats(sample: Array, state: Stamps, last: Array) -> bool:
+def _newest_repeats(memory: _Memory) -> bool:
+    """Whether the newest sample repeats the one before."""
+    state = memory.state
+    if state[_PENDING] == 0:
+        return bool(state[_HELD] > 0)
+    return state[_HELD] > 0 or _repeats(memory.rows[_SAMPLE], memory)
+
+
+@kernel
+def _repeats(sample: Array, memory: _Memory) -> bool:
     """Whether a sample repeats the last one; a signal of zeros (an unloaded foot) does not."""
+    state, last, zero = memory.state, memory.rows[_LAST], True
     if not state[_WATCHES] or state[_CHANGES] < ALIVE:
         return False
-    zero = True
     for j in range(len(sample)):
         if sample[j] != last[j]:
             return False
@@ -312,79 +332,59 @@ def _repeats(sample: Array, state: Stamps, last: Array) -> bool:
 
 
 @kernel
-def _pass(
-    stamp: int,
-    sample: Array,
-    state: Stamps,
-    rows: Array,
-    table: Stamps,
-    used_stamps: Stamps,
-    used_values: Array,
-    used: int,
-) -> int:
+def _pass(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
     """Let a sample (m,) with a good stamp pass, or wait as it repeats; return how many passed.
 
     Repeats wait for the next change, until it is known that the signal hangs.
     """
+    state, last, table = memory.state, memory.rows[_LAST], memory.table
     if not state[_PASSING] or not state[_WATCHES]:
-        return _put(stamp, sample, state, rows, used_stamps, used_values, used)
-    if _repeats(sample, state, rows[_LAST]):
+        return _put(stamp, sample, memory, used)
+    if _repeats(sample, memory):
         if table[-1, OPEN]:
-            return _put(stamp, sample, state, rows, used_stamps, used_values, used)
+            return _put(stamp, sample, memory, used)
         state[_WAITING + state[_HELD]] = stamp
         state[_HELD] += 1
         if stamp - table[-1, SINCE] < state[_HANGS]:
             return used
         begin_span(table)
-        return _release(state, rows, used_stamps, used_values, used)
+        return _release(memory, used)
     if not state[_KEEPS]:
         state[_COUNTS + _REPEATED] += state[_HELD]
         state[_HELD] = 0
-    used = _release(state, rows, used_stamps, used_values, used)
+    used = _release(memory, used)
     changed = False
     for j in range(len(sample)):
-        changed = changed or sample[j] != rows[_LAST, j]
-        rows[_LAST, j] = sample[j]
+        changed = changed or sample[j] != last[j]
+        last[j] = sample[j]
     state[_CHANGES] += changed and table[-1, SINCE] != 0
     note_change(table, stamp)
-    return _put(stamp, sample, state, rows, used_stamps, used_values, used)
+    return _put(stamp, sample, memory, used)
 
 
 @kernel
-def _release(
-    state: Stamps,
-    rows: Array,
-    used_stamps: Stamps,
-    used_values: Array,
-    used: int,
-) -> int:
+def _release(memory: _Memory, used: int) -> int:
     """Let the samples pass that wait as they repeat the last one; return how many passed."""
-    for k in range(state[_HELD]):
-        used = _put(state[_WAITING + k], rows[_LAST], state, rows, used_stamps, used_values, used)
-    state[_HELD] = 0
+    for k in range(memory.state[_HELD]):
+        used = _put(memory.state[_WAITING + k], memory.rows[_LAST], memory, used)
+    memory.state[_HELD] = 0
     return used
 
 
 @kernel
-def _put(
-    stamp: int,
-    sample: Array,
-    state: Stamps,
-    rows: Array,
-    used_stamps: Stamps,
-    used_values: Array,
-    used: int,
-) -> int:
+def _put(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
     """Write a sample (m,) that can be used, its quaternion on the side of the one before."""
-    used_stamps[used], used_values[used] = stamp, sample
+    state, sign, written = memory.state, memory.rows[_SIGN], memory.values[used]
+    memory.stamps[used] = stamp
+    written[:] = sample
     first = state[_QUATERNION]
     if state[_PASSING] and first >= 0:
-        turn, sign = 0.0, rows[_SIGN]
+        turn = 0.0
         for j in range(4):
             turn += sample[first + j] * sign[j] * state[_SIGNED]
         for j in range(4):
             if turn < 0.0:
-                used_values[used, first + j] *= -1.0
-            sign[j] = used_values[used, first + j]
+                written[first + j] *= -1.0
+            sign[j] = written[first + j]
         state[_SIGNED] = 1
     return used + 1

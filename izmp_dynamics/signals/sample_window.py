@@ -25,6 +25,7 @@ class SampleWindow:
         values: (B, width).
         next_row: the first row whose result has not been handed out.
         dropped: samples that were forgotten so far.
+        closed: whether nothing follows.
         gate: judges the stamps and counts those that were left out.
     """
 
@@ -35,6 +36,7 @@ class SampleWindow:
         self.stamps, self.values = self._stamps[:0], self._values[:0]
         self.next_row = 0
         self.dropped = 0
+        self.closed = False
         self.gate = Gate(width, min_spacing=min_spacing)
         self._behind = behind
 
@@ -52,10 +54,12 @@ class SampleWindow:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
         room = self._room(self.gate.room(len(stamps)))
         self._take_in(self.gate.admit(stamps, values, room))
+        self.closed = False
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
         self._take_in(self.gate.flush(self._room(self.gate.room(0))))
+        self.closed = True
 
     def hand_out(self, end: int) -> slice:
         """Mark the results before row `end` as handed out; return the rows that are new."""
