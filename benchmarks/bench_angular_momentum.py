@@ -15,10 +15,9 @@ import numpy as np
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.studies.angular_momentum import talos
-from izmp_lab.studies.angular_momentum.cycle_times import WARM_UP, time_cycles
+from izmp_lab.studies.angular_momentum import study
 from izmp_lab.studies.angular_momentum.study import SCHEMES, Trial
-from izmp_lab.studies.angular_momentum.walks import Score
+from izmp_lab.studies.angular_momentum.walks import WARM_UP, Score, time_cycles
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.online_walk import OnlineWalk
 from izmp_lab.walking.walk import plan_walk
@@ -33,11 +32,11 @@ def robots() -> list[tuple[str, Biped, float]]:
     found = [('biped31', Biped.of(load_robot_file(BIPED31)), 0.75)]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            file = load_robot_file(talos.write_robot_file(Path(folder)))
+            file = load_robot_file(study.write_robot_file(Path(folder)))
         except MissingDependencyError as error:
             print(error)
         else:
-            found.append(('TALOS', Biped.of(file, talos.POSTURE), 0.86))
+            found.append(('TALOS', Biped.of(file, study.POSTURE), 0.86))
     return found
 
 

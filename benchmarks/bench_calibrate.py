@@ -42,10 +42,9 @@ from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_lab.simulation.noisy_signals import SENSOR_NOISE
+from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors, WrenchErrors, with_errors
 from izmp_lab.simulation.recording import record
 from izmp_lab.simulation.scenarios import simulate_sway, simulate_walk
-from izmp_lab.simulation.sensor_errors import SensorErrors, WrenchErrors, with_errors
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.walk_parameters import WalkParameters
 

@@ -12,11 +12,10 @@ from izmp_lab.seesaw.balancing_robot import ROBOTS, load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import TICK, balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import CONTROLLERS, gains
+from izmp_lab.seesaw.gains import CONTROLLERS, ComReference, gains
 from izmp_lab.seesaw.kkt_plant import KktPlant
 from izmp_lab.seesaw.loop_check import check_loop
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
-from izmp_lab.seesaw.reference import ComReference
 
 DURATION = 4.0  # [s]
 LARGEST_MEDIAN = 1.0

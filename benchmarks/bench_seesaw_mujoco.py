@@ -12,17 +12,15 @@ import numpy as np
 
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.closed_loop import SeesawRun, balance_on_seesaw
+from izmp_lab.seesaw.closed_loop import SeesawPlant, SeesawRun, balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import gains
+from izmp_lab.seesaw.gains import ComReference, gains
 from izmp_lab.seesaw.kkt_plant import KktPlant
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
 from izmp_lab.seesaw.mujoco_spec import seesaw_physics
-from izmp_lab.seesaw.plant import SeesawPlant
-from izmp_lab.seesaw.reference import ComReference
 from izmp_lab.seesaw.study import izmp
 from izmp_lab.seesaw.study.tasks import foot_slip
-from izmp_lab.simulation.shove import Shove
+from izmp_lab.simulation.physics import Shove
 from izmp_lab.studies.runs import perform
 from izmp_lab.studies.store import Store
 

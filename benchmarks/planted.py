@@ -77,7 +77,7 @@ ERRORS = (
         'weight = 1.02 * self.model.total_mass * self.gravity', ('fig6',), DYNAMICS,
     ),
     Planted(
-        'gravity × 1.02 in the accelerometers', f'{BENCH_FILES}/root_sensors.py',
+        'gravity × 1.02 in the accelerometers', f'{BENCH_FILES}/sensors.py',
         'upward = np.array([0.0, 0.0, self.gravity])',
         'upward = np.array([0.0, 0.0, 1.02 * self.gravity])', ('exact',), BENCH,
     ),
@@ -94,7 +94,7 @@ ERRORS = (
         'return 0.0 * u_p', ('exact',), ('accelerometer_array',),
     ),
     Planted(
-        'joints one sample late', f'{BENCH_FILES}/samples.py',
+        'joints one sample late', f'{BENCH_FILES}/sensors.py',
         'return JointState(self.q[rows], self.qd[rows], qdd)',
         'return JointState(self.q[rows - 1], self.qd[rows], qdd)', ('fig6',), BENCH,
     ),
@@ -105,12 +105,12 @@ ERRORS = (
         ('studies', 'simulate_walk', 'sway'),
     ),
     Planted(
-        'q̈ of the paper not paired with its accelerometers', f'{BENCH_FILES}/samples.py',
+        'q̈ of the paper not paired with its accelerometers', f'{BENCH_FILES}/sensors.py',
         "        if setup.convention == 'paper':\n            qdd",
         "        if setup.convention == 'never':\n            qdd", ('fig6',), BENCH,
     ),
     Planted(
-        'accelerometers that do not average', f'{BENCH_FILES}/root_sensors.py',
+        'accelerometers that do not average', f'{BENCH_FILES}/sensors.py',
         '        if averaged:\n', '        if False:\n', ('fig6',), BENCH,
     ),
     Planted(
@@ -124,7 +124,7 @@ ERRORS = (
         ('fig8',), ('noise',),
     ),
     Planted(
-        'a gyroscope without noise', f'{BENCH_FILES}/root_sensors.py',
+        'a gyroscope without noise', f'{BENCH_FILES}/sensors.py',
         "return WhiteNoise(seed, 'gyroscope', degrees(noise.gyroscope), rate).batch(count)",
         'return np.zeros((count, 3))', ('fig8',), BENCH,
     ),
@@ -170,7 +170,7 @@ ERRORS = (
     ),
     Planted(
         'positions after the step, accelerations before it',
-        'izmp_lab/simulation/mujoco/samples.py',
+        'izmp_lab/simulation/mujoco/signals.py',
         '        self.qpos[row], self.qvel[row] = data.qpos, data.qvel\n'
         '        mujoco.mj_step(plant.model, data)\n',
         '        mujoco.mj_step(plant.model, data)\n'

@@ -8,9 +8,8 @@ import numpy as np
 from izmp_dynamics.calibration.corrected import with_inertials
 from izmp_dynamics.calibration.inertias import link_inertias, moved
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.simulation.noisy_signals import SENSOR_NOISE
+from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors, WrenchErrors, with_errors
 from izmp_lab.simulation.recording import record
-from izmp_lab.simulation.sensor_errors import SensorErrors, WrenchErrors, with_errors
 
 PAYLOAD, SHIFT = 0.23, np.array([0.007, 0.007, 0.0])
 """What the URDF lacks: 5 % of the trunk's mass [kg], 10 mm of its centre of mass [m]."""

@@ -35,7 +35,7 @@ from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
-from izmp_lab.simulation.sensor_errors import SensorErrors, WrenchErrors
+from izmp_lab.simulation.noisy_signals import SensorErrors, WrenchErrors
 
 from .node_processes import wait_until
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot

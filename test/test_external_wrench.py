@@ -22,8 +22,8 @@ from izmp_dynamics.replay.run import replay
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.pushes import PushStatistics, push_remarks
 from izmp_lab.simulation.noisy_signals import sensor_noise
+from izmp_lab.simulation.physics import Shove
 from izmp_lab.simulation.scenarios import simulate_walk
-from izmp_lab.simulation.shove import Shove
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 from .bag_columns import points, received, wrenches

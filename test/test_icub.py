@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.seesaw.icub import RIGHT_LEG, _original, icub_urdf
+from izmp_lab.seesaw.balancing_robot import RIGHT_LEG, _original, icub_urdf
 
 from .raising import raising
 from .requiring import skip_without

@@ -14,8 +14,8 @@ from izmp_dynamics.base.errors import BagError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.mujoco.plant import Sampling
 from izmp_lab.simulation.physics import Push
+from izmp_lab.simulation.recording import support_polygons
 from izmp_lab.simulation.scenarios import simulate_sway
-from izmp_lab.simulation.support import support_polygons
 from izmp_lab.walking.sway import SwayParameters
 
 from .raising import raising

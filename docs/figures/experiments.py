@@ -15,8 +15,7 @@ from izmp_lab.studies.angular_momentum.study import Study as MomentumStudy
 from izmp_lab.studies.itu_biped import page as itu_page
 from izmp_lab.studies.itu_biped.study import Study
 from izmp_lab.studies.paper import page as paper_page
-from izmp_lab.studies.paper.campaign import Campaign
-from izmp_lab.studies.paper.experiment import Experiment
+from izmp_lab.studies.paper.campaign import Campaign, Experiment
 from izmp_lab.studies.publish import publish
 
 TWO = Cluster(workers=2)

@@ -222,8 +222,8 @@ def run_fall_alarm(options: argparse.Namespace) -> int:
 
 def run_real(options: argparse.Namespace) -> int:
     """Make figures and page of the recordings; say so if there are none."""
+    from izmp_lab.studies.real.logs import Study
     from izmp_lab.studies.real.page import NOTHING, page
-    from izmp_lab.studies.real.study import Study
 
     study = Study.of(options.logs)
     for sentence in study.logs.skipped:
@@ -253,7 +253,6 @@ def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
 
 
 def _report(options: argparse.Namespace, results: Any) -> None:
-    """Say which claims hold and where the page is."""
     if options.quiet:
         return
     for picture, fact in results.claims:
@@ -264,7 +263,7 @@ def _report(options: argparse.Namespace, results: Any) -> None:
 
 def _experiment(options: argparse.Namespace) -> Any:
     from izmp_dynamics.base.errors import RobotFileError
-    from izmp_lab.studies.paper.experiment import load_experiment
+    from izmp_lab.studies.paper.campaign import load_experiment
 
     experiment = load_experiment(options.file)
     if options.quick:

@@ -13,8 +13,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3, wrench_stamped
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_lab.simulation.sensor_signals import SensorSignals
-from izmp_lab.simulation.simulated_run import ImuSignals, SimulatedRun
+from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals, SimulatedRun
 
 _ABSENT = np.array([-1.0, *np.zeros(8)])
 """Covariance of what an Imu message does not measure."""

@@ -19,11 +19,11 @@ from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.listeners import ALWAYS, COMPOSED, RECORDER, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.start_up import announced
-from izmp_lab.nodes.gait import plan_gait
+from izmp_lab.nodes.motion import plan_gait
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
 from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
-from izmp_lab.simulation.mujoco.lockstep import Lockstep
 from izmp_lab.simulation.mujoco.model import build_mujoco
+from izmp_lab.simulation.mujoco.plant import Lockstep
 
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""
@@ -143,7 +143,6 @@ class Simulation(Node):
 
     @property
     def _graph_is_behind(self) -> bool:
-        """Whether the graph has more to do than it should."""
         if self.taken is not None and self._published - self.taken() > AHEAD:
             return True
         return self._pace is not None and self._pace.is_behind

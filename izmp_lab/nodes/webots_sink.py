@@ -16,7 +16,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.discovery import discover_quickly
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
-from izmp_lab.simulation.sensor_signals import SensorSignals
+from izmp_lab.simulation.simulated_run import SensorSignals
 from izmp_lab.simulation.webots.options import Options
 from izmp_lab.simulation.webots.trajectory import Trajectory
 

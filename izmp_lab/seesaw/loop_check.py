@@ -75,11 +75,7 @@ def check_loop(controller: MomentumController, tick: float) -> LoopCheck:
 
 
 def require_stable(controller: MomentumController, tick: float) -> LoopCheck:
-    """Do the check.
-
-    Raises:
-        ModelError: if the loop is unstable; the message names joint and remedy.
-    """
+    """Do the check."""
     check = check_loop(controller, tick)
     if check.stable:
         return check

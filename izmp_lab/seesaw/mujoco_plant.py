@@ -1,26 +1,34 @@
 """The plant with real contacts: MuJoCo rolls the board and holds the feet by friction."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, frozen
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
-from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.mujoco_spec import board_of, build_seesaw, seesaw_physics
-from izmp_lab.seesaw.sensed_robot import SensedRobot, sensed_robot
-from izmp_lab.seesaw.stance import stance
+from izmp_lab.seesaw.board import Seesaw, stance
+from izmp_lab.seesaw.mujoco_spec import (
+    SensedRobot,
+    board_of,
+    build_seesaw,
+    seesaw_physics,
+    sensed_robot,
+)
 from izmp_lab.seesaw.state import BalanceState, RigidState
-from izmp_lab.simulation.mujoco.engine import diverged, mujoco
 from izmp_lab.simulation.mujoco.model import MujocoRobot
-from izmp_lab.simulation.mujoco.samples import take_contacts
+from izmp_lab.simulation.mujoco.plant import Sampling
+from izmp_lab.simulation.mujoco.signals import Samples, simulated_run, take_contacts
+from izmp_lab.simulation.mujoco.spec import diverged, mujoco
 from izmp_lab.simulation.physics import Physics
+from izmp_lab.simulation.recording import record
+from izmp_lab.simulation.simulated_run import SimulatedRun
 
 _LOWEST_ROOT = 0.6
 """A root that is lower, against its height at first, has fallen [-]."""
@@ -110,7 +118,6 @@ class MujocoSeesaw:
         return self.state
 
     def _check(self) -> None:
-        """Refuse to go on with a robot that is down, though its board may be level."""
         height = float(self.data.qpos[2])
         if height < _LOWEST_ROOT * self._height:
             root = self.robot.model.root
@@ -169,7 +176,6 @@ class MujocoSeesaw:
 
 
 def _place(data: Any, q: int, v: int, state: RigidState) -> None:
-    """Put a free body where it is to be."""
     data.qpos[q : q + 3] = state.position
     data.qpos[q + 3 : q + 7] = np.roll(from_matrices(state.rotation).as_quat(), 1)
     data.qvel[v : v + 3] = state.velocity
@@ -177,8 +183,88 @@ def _place(data: Any, q: int, v: int, state: RigidState) -> None:
 
 
 def _state(data: Any, q: int, v: int) -> RigidState:
-    """Read where a free body is."""
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, data.qpos[q + 3 : q + 7])
     R = rotation.reshape(3, 3)
     return RigidState(data.qpos[q : q + 3], R, data.qvel[v : v + 3], R @ data.qvel[v + 3 : v + 6])
+
+
+RATE = 500.0
+"""Rate of the sensors [Hz]."""
+
+_BLOCK = 1000
+
+
+class SeesawRecorder:
+    """Samples a plant while it is stepped; an observer of `MujocoSeesaw`.
+
+    Args:
+        rate: of the sensors [Hz].
+        start: stamp of the first sample [ns].
+    """
+
+    def __init__(self, rate: float = RATE, start: int = NANOSECONDS) -> None:
+        self.rate, self.start = rate, start
+        self._blocks: list[Samples] = []
+        self._step = 0
+
+    def __call__(self, seesaw: MujocoSeesaw) -> None:
+        """Make one step of the physics; take a sample if it is the turn of one."""
+        if self._step % self._divisor(seesaw) == 0:
+            if not self._blocks or self._blocks[-1].count == _BLOCK:
+                self._blocks.append(Samples.empty(seesaw.plant, _BLOCK))
+            block = self._blocks[-1]
+            block.take(seesaw.plant, seesaw.data)
+            if diverged(seesaw.data):
+                block.count -= 1
+        else:
+            mujoco.mj_step(seesaw.plant.model, seesaw.data)
+        self._step += 1
+
+    def run(self, seesaw: MujocoSeesaw, motion: str, fall: str = '') -> SimulatedRun:
+        """Return what was sampled since the last call, as sensors and truth.
+
+        Args:
+            seesaw: the plant.
+            motion: name of the run.
+            fall: how the robot fell; empty if it stands.
+        """
+        samples = Samples.joined([block.filled() for block in self._blocks])
+        period = round(self._divisor(seesaw) * seesaw.time_step * NANOSECONDS)
+        stamps = self.start + period * np.arange(samples.count, dtype=np.int64)
+        self.start, self._blocks = self.start + period * samples.count, []
+        return simulated_run(samples, seesaw.plant, motion, stamps, fall)
+
+    def _divisor(self, seesaw: MujocoSeesaw) -> int:
+        return Sampling.at_rate(self.rate, seesaw.plant.physics).divisor
+
+
+def record_seesaw(
+    run: SimulatedRun,
+    seesaw: MujocoSeesaw,
+    bag: str | PathLike[str],
+    *,
+    files: Mapping[str, str] | None = None,
+    storage: str = 'mcap',
+    overwrite: bool = False,
+) -> None:
+    """Write a run as a bag, and in its folder robot.yaml and robot.urdf to evaluate it with.
+
+    Args:
+        run: the run.
+        seesaw: the plant that it was made with.
+        bag: folder that the bag will be.
+        files: name → text of further files in it.
+        storage: 'mcap' or 'sqlite3'.
+        overwrite: replace an existing bag.
+    """
+    sensed = seesaw.sensed
+    record(
+        run,
+        sensed.file,
+        bag,
+        urdf=sensed.urdf,
+        files={**sensed.files(), **(files or {})},
+        storage=storage,
+        overwrite=overwrite,
+    )

@@ -12,16 +12,33 @@ under robot and board (320 N) a dent of 0.07 mm, so some 5 MN/m. That is 250 rad
 friction from creeping.
 """
 
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.urdf import Urdf
+import yaml
+
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.model.robot_file import (
+    Accelerometer,
+    Foot,
+    FootWrench,
+    Ground,
+    Imu,
+    Position,
+    RobotFile,
+    load_robot_file,
+)
+from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.settings import stated
+from izmp_dynamics.model.urdf import Urdf, parse_urdf
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.simulation.mujoco.engine import mujoco
 from izmp_lab.simulation.mujoco.model import MovingBoard, MujocoRobot, compiled
-from izmp_lab.simulation.mujoco.spec import SpecBuilder
+from izmp_lab.simulation.mujoco.spec import SpecBuilder, mujoco
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat
 
@@ -51,9 +68,6 @@ def build_seesaw(
         file: names the sensors.
         seesaw: the board.
         physics: of the contacts.
-
-    Raises:
-        IzmpError: if MuJoCo cannot simulate it.
     """
     builder = _SeesawBuilder(robot, urdf, file, seesaw, physics)
     return compiled(builder, urdf)
@@ -65,12 +79,7 @@ class _SeesawBuilder(SpecBuilder):
     sole_contype = _FLOOR | _PLATE
 
     def __init__(
-        self,
-        robot: BalancingRobot,
-        urdf: Urdf,
-        file: RobotFile,
-        seesaw: Seesaw,
-        physics: Physics,
+        self, robot: BalancingRobot, urdf: Urdf, file: RobotFile, seesaw: Seesaw, physics: Physics
     ) -> None:
         servos = tuple(
             Servo(kp=0.0, kv=0.0, armature=float(armature), damping=float(damping))
@@ -119,3 +128,110 @@ def board_of(model: Any, seesaw: Seesaw) -> MovingBoard:
         v_column=int(joint.dofadr[0]),
         height=seesaw.top,
     )
+
+
+ARM = 0.1
+"""Distance of the further accelerometers from the IMU [m]."""
+
+ROBOT_YAML, ROBOT_URDF = 'robot.yaml', 'robot.urdf'
+
+_OWN_FILE = {'biped31': 'robots/biped31/robot.yaml'}
+_SENSORS = {
+    'seesaw_imu': (0.0, 0.0, 0.0),
+    'seesaw_accelerometer_1': (ARM, 0.0, 0.0),
+    'seesaw_accelerometer_2': (0.0, ARM, 0.0),
+    'seesaw_accelerometer_3': (0.0, 0.0, ARM),
+}
+"""Frame → its place in the root frame [m]."""
+
+
+@dataclass(frozen=True)
+class SensedRobot:
+    """A balancing robot with sensors.
+
+    Attributes:
+        robot: the robot.
+        urdf: its URDF, with the frames of the sensors.
+        file: its robot file; the ground is the board.
+    """
+
+    robot: BalancingRobot
+    urdf: Urdf
+    file: RobotFile
+
+    def files(self) -> dict[str, str]:
+        """Name → text of robot.yaml and robot.urdf, for `izmp replay`."""
+        file = dataclasses.replace(self.file, urdf=ROBOT_URDF)
+        text = yaml.safe_dump(stated(file), sort_keys=False, default_flow_style=None)
+        comment = (
+            f'# {self.robot.name} on the seesaw; config/robot_example.yaml explains the keys.'
+        )
+        return {ROBOT_YAML: f'{comment}\n{text}', ROBOT_URDF: self.urdf.text}
+
+
+def sensed_robot(robot: BalancingRobot, seesaw: Seesaw) -> SensedRobot:
+    """Give a robot the sensors that a recording needs."""
+    height = round(seesaw.top, 9)
+    ground = Ground(source='frame', frame=BOARD, topic=f'{BOARD}/pose', height=height)
+    own = _OWN_FILE.get(robot.name)
+    if own is not None:
+        file = load_robot_file(find_resource(own))
+        return SensedRobot(robot, robot.urdf, dataclasses.replace(file, ground=ground))
+    file = RobotFile(
+        urdf=ROBOT_URDF,
+        root=robot.model.root,
+        imu=Imu(frame='seesaw_imu'),
+        accelerometers=tuple(
+            Accelerometer(topic=f'accelerometers/accelerometer_{k}', frame=frame)
+            for k, frame in enumerate(_SENSORS)
+            if k > 0
+        ),
+        position=Position(topic='gps', frame=robot.model.root),
+        feet=tuple(_foot(robot, side) for side in (0, 1)),
+        ground=ground,
+    )
+    return SensedRobot(robot, _with_frames(robot.urdf, robot.model.root), file)
+
+
+def _foot(robot: BalancingRobot, side: int) -> Foot:
+    sole = robot.soles[side]
+    (x_min, x_max), (y_min, y_max) = robot.foot_box.tolist()
+    if side == 1:
+        y_min, y_max = -y_max, -y_min
+    return Foot(
+        name=sole,
+        sole=sole,
+        polygon=((x_max, y_max), (x_min, y_max), (x_min, y_min), (x_max, y_min)),
+        wrench=FootWrench(topic=f'{sole}/wrench', frame=sole, below=_moving(robot.model, sole)),
+    )
+
+
+def _moving(model: RobotModel, link: str) -> str:
+    body = model.mount(link).body
+    return next(name for name in model.frame_names if model.mount(name).body == body)
+
+
+def _with_frames(urdf: Urdf, root: str) -> Urdf:
+    added = ''.join(
+        f'  <link name="{frame}"/>\n  <joint name="{frame}_joint" type="fixed"><parent '
+        f'link="{root}"/><child link="{frame}"/><origin xyz="{x} {y} {z}" rpy="0 0 0"/></joint>\n'
+        for frame, (x, y, z) in _SENSORS.items()
+    )
+    head, end, tail = urdf.text.rpartition('</robot>')
+    return parse_urdf(head + added + end + tail)
+
+
+@cache
+def robot_digest(name: str) -> str:
+    """Digest of URDF and robot file; empty without the library that has them, or without MuJoCo.
+
+    The runs then say what is missing.
+    """
+    try:
+        from izmp_lab.seesaw.balancing_robot import load_balancing_robot
+        from izmp_lab.seesaw.board import Seesaw
+
+        files = sensed_robot(load_balancing_robot(name), Seesaw()).files()
+    except MissingDependencyError:
+        return ''
+    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]

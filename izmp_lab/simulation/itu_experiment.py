@@ -127,10 +127,6 @@ def run_trial(file: RobotFile, trial: Trial) -> Outcome:
     Args:
         file: the robot file of the ITU Biped.
         trial: what to try.
-
-    Raises:
-        MotionError: if the walk cannot be planned.
-        MissingDependencyError: without MuJoCo.
     """
     shod = _with_soles(file, trial.foot)
     biped = Biped.of(shod, posture={})

@@ -15,15 +15,44 @@ import numpy.typing as npt
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter, Qos
-from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 from izmp_lab.simulation.noisy_signals import NoisySignals
-from izmp_lab.simulation.sensor_signals import SensorSignals
-from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.simulation.support import support_polygons
-from izmp_lab.walking.root_motion import RootMotion
+from izmp_lab.simulation.simulated_run import SensorSignals, SimulatedRun, Truth
+from izmp_lab.walking.plan import RootMotion
+
+
+def support_polygons(truth: Truth) -> list[Array]:
+    """Return the convex hull of the loaded soles on the ground for each of the T instants.
+
+    Args:
+        truth: what the ground did to the feet.
+
+    Returns:
+        T arrays (V, 3) of corners in the world, in order around the polygon [m]; V = 0 while no
+        foot is loaded.
+    """
+    feet = tuple(truth.feet.values())
+    nothing = np.empty((0, 3))
+    if not feet:
+        return [nothing] * len(truth.cop)
+    normal = truth.ground_normal
+    axes = plane_axes(normal)
+    height = np.einsum('ti,ti->t', normal, truth.cop)
+    soles = [np.einsum('tij,tvj->tvi', axes, foot.corners) for foot in feet]
+    loaded = np.stack([foot.loaded for foot in feet], axis=1)
+    carried = loaded.any(axis=1) & np.isfinite(height)
+    polygons = [nothing] * len(normal)
+    for t in np.flatnonzero(carried):
+        corners = [sole[t] for sole, carries in zip(soles, loaded[t], strict=True) if carries]
+        hull = support_polygon(np.concatenate(corners))
+        if hull is not None:
+            polygons[t] = hull @ axes[t] + height[t] * normal[t]
+    return polygons
+
 
 WORLD = 'world'
 TRUTH = 'ground_truth'
@@ -83,10 +112,6 @@ def record(
         files: name → text of further files in the folder.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
-
-    Raises:
-        BagError: if the bag exists or cannot be written.
-        SimulationError: if the robot file names the topics of noisy copies.
     """
     check_recordable(file, path, storage, overwrite)
     marks = {'motion': run.motion, 'robot': run.robot, 'fell': 'yes' if run.fall else 'no'}
@@ -115,9 +140,6 @@ def record_sensors(
         file: the robot file; it names topics and frames.
         path: folder that the bag will be.
         overwrite: replace an existing bag.
-
-    Raises:
-        BagError: if the bag exists or cannot be written.
     """
     with BagWriter(path, overwrite=overwrite) as bag:
         _write_description(bag, read_urdf(file.urdf_path), int(signals.stamps[0]))
@@ -295,7 +317,6 @@ def _moving_ground(ground: RootMotion, run: SimulatedRun, file: RobotFile) -> It
 
 
 def _write_support_polygons(bag: BagWriter, run: SimulatedRun) -> None:
-    """Write the polygons, those with equally many corners together."""
     topic, msgtype = f'/{TRUTH}/support_polygon', 'geometry_msgs/msg/PolygonStamped'
     bag.add_topic(topic, msgtype, _frame(WORLD))
     polygons = support_polygons(run.truth)
@@ -312,12 +333,10 @@ def _frame(name: str | None) -> dict[str, Any]:
 
 
 def _covariance(field: str, sigma: float) -> dict[str, Any]:
-    """Covariance of a field of an Imu message whose components have the same deviation."""
     return {f'{field}_covariance': (sigma**2 * np.eye(3)).ravel()}
 
 
 def _first_is_minus_one(*fields: str) -> dict[str, Any]:
-    """Covariances of fields of an Imu message that it does not measure."""
     covariance = np.zeros(9)
     covariance[0] = -1.0
     return {f'{field}_covariance': covariance for field in fields}

@@ -9,14 +9,12 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, Indices, seconds
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
-from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
+from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback, with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.noisy_signals import SensorNoise, add_noise
-from izmp_lab.simulation.physics import Physics, Push
+from izmp_lab.simulation.physics import Physics, Push, Shove
 from izmp_lab.simulation.recording import check_recordable, record
-from izmp_lab.simulation.shove import Shove
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
 from izmp_lab.walking.biped import Biped
@@ -52,10 +50,6 @@ def simulate_sway(
 
     Returns:
         The run. If the robot fell, the bag is kept, its metadata say so, and so does `run.fall`.
-
-    Raises:
-        BagError: if the bag exists or cannot be written.
-        IzmpError: if the robot cannot be simulated or the motion not be planned.
     """
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
@@ -163,19 +157,12 @@ def simulate_walk(
     Returns:
         Plan and run. If the robot fell, the bag is kept, its metadata say so, and so does
         `run.fall`.
-
-    Raises:
-        BagError: if the bag exists or cannot be written.
-        MotionError: if the robot cannot walk like that; the message names step, joint and value.
-        IzmpError: if the robot cannot be simulated.
     """
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
     if seed < 0:
         raise SimulationError(
-            f'The seed of the noise must be 0 or more, not {seed}.',
-            kind='seed',
-            seed=seed,
+            f'The seed of the noise must be 0 or more, not {seed}.', kind='seed', seed=seed
         )
     planned = plan_walk(biped or Biped.of(file), parameters)
     plan = planned.plan

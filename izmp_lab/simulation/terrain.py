@@ -8,8 +8,8 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import SimulationError
-from izmp_lab.walking.ramp import Ramp
-from izmp_lab.walking.trajectories import smooth_step
+from izmp_lab.walking.footsteps import Ramp
+from izmp_lab.walking.plan import smooth_step
 
 _WAVES = 60
 
@@ -70,11 +70,7 @@ class Uneven:
     cell: float = 0.08
 
     def __post_init__(self) -> None:
-        """Refuse impossible values.
-
-        Raises:
-            SimulationError: if one is not positive, or the seed negative.
-        """
+        """Refuse impossible values."""
         lengths = (self.amplitude, self.wavelength, self.level, self.half_size, self.cell)
         if self.seed < 0 or not all(0.0 < length < np.inf for length in lengths):
             raise SimulationError(

@@ -7,7 +7,7 @@ holds every number of every caption; runs/ keeps the finished runs.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.engine.cluster import HERE, Cluster
@@ -19,14 +19,22 @@ from izmp_lab.studies.runs import Load, Run, perform
 from izmp_lab.studies.store import Store
 
 
-class Figure(Protocol):
-    """A figure of a page; mostly a module."""
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a page.
 
-    def runs(self, subject: Any, /) -> tuple[Run, ...]:
-        """Return what the figure needs."""
+    Attributes:
+        runs: study → what the figure needs.
+        picture: study and what loads those runs → the drawn figure.
+    """
 
-    def picture(self, subject: Any, load: Load, /) -> Picture:
-        """Draw the figure."""
+    runs: Callable[[Any], tuple[Run, ...]]
+    picture: Callable[[Any, Load], Picture]
+
+
+def figure(runs: Callable[[Any], tuple[Run, ...]]) -> Callable[[Callable[..., Picture]], Figure]:
+    """Make a figure of the function that draws it: it is called with the study and `Load`."""
+    return lambda picture: Figure(runs, picture)
 
 
 @dataclass(frozen=True)
@@ -65,9 +73,6 @@ def publish(
         only: names of figures; all of them if empty.
         cluster: where the runs are done.
         progress: called with the fraction that is done.
-
-    Raises:
-        IzmpError: a sentence that says what is wrong; finished runs are kept.
     """
     from izmp_dynamics.pages.rendering import render
 
@@ -88,11 +93,7 @@ def publish(
 
 
 def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:
-    """Return the modules that are wanted, in the order of the page; all if `only` is empty.
-
-    Raises:
-        UnknownNameError: if one does not exist.
-    """
+    """Return the modules that are wanted, in the order of the page; all if `only` is empty."""
     for name in only:
         if name not in figures:
             raise UnknownNameError('figure', name, figures)

@@ -15,8 +15,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog
 from izmp_lab.walking.course import Course, heading, upright
-from izmp_lab.walking.plan import PlannedFoot
-from izmp_lab.walking.root_motion import RootMotion
+from izmp_lab.walking.plan import PlannedFoot, RootMotion
 
 NEARBY = 0.002
 """Time between the positions that are differenced [s]."""
@@ -60,19 +59,11 @@ class BodyMotion:
         self._root_from_com = np.zeros(3)
 
     def poses(self, course: Course, com: Com, times: Array) -> WholeBodyPoses:
-        """Find the poses at ascending times (K,) [s].
-
-        Raises:
-            MotionError: if the centre of mass cannot be brought to where it is wanted.
-        """
+        """Find the poses at ascending times (K,) [s]."""
         return self._poses(com(times), course.feet(times))[0]
 
     def states(self, course: Course, com: Com, times: Array) -> BodyStates:
-        """Find the states at ascending times (K,) [s], at least 5 ms apart.
-
-        Raises:
-            MotionError: if the centre of mass cannot be brought to where it is wanted.
-        """
+        """Find the states at ascending times (K,) [s], at least 5 ms apart."""
         around = (times[:, None] + NEARBY * np.array([-1.0, 0.0, 1.0])).ravel()
         feet = course.feet(around)
         poses, yaw = self._poses(com(around), feet)

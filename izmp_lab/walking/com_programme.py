@@ -20,14 +20,55 @@ the friction cone is that of the force alone.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import BSpline
 from scipy.linalg import block_diag, null_space, solve_triangular
 
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.course import Course
-from izmp_lab.walking.momentum_parameters import MomentumParameters
 from izmp_lab.walking.quadratic_programme import solve_qp
-from izmp_lab.walking.uniform_spline import UniformSpline
+from izmp_lab.walking.walk_parameters import MomentumParameters
+
+
+@dataclass(frozen=True)
+class UniformSpline:
+    """The basis of a uniform B-spline that begins at time 0.
+
+    Shifted by one interval, all control points but one are those of the shifted window: a plan
+    that goes on is the same curve.
+
+    Attributes:
+        degree: 3 for a cubic, 1 for a polygon through its control points.
+        interval: between two knots [s].
+        pieces: number of intervals.
+    """
+
+    degree: int
+    interval: float
+    pieces: int
+
+    @property
+    def count(self) -> int:
+        """Number of control points."""
+        return self.pieces + self.degree
+
+    @property
+    def duration(self) -> float:
+        """Length of the window [s]."""
+        return self.pieces * self.interval
+
+    def basis(self, times: Array, derivative: int = 0) -> Array:
+        """Return the matrix (K, count) that takes control points to values.
+
+        Args:
+            times: (K,) since the beginning of the window [s]; the polynomials at its ends go on.
+            derivative: of which derivative the values are.
+        """
+        knots = self.interval * np.arange(-self.degree, self.count + 1)
+        spline = BSpline(knots, np.eye(self.count), self.degree)
+        values: Array = spline(times, nu=derivative)
+        return values
+
 
 _SAMPLES = 5
 """Points per interval of the integral (midpoint rule)."""
@@ -115,9 +156,6 @@ class ComProgramme:
 
         Returns:
             (pieces + 3, 2) [m].
-
-        Raises:
-            InfeasibleError: if no motion fulfils the conditions.
         """
         shift = self.body.zmp_shift(momentum_rate)
         times = np.concatenate([self._samples, self._tail])
@@ -183,7 +221,6 @@ class ComProgramme:
         self._cone = block_diag(acceleration @ self._free, acceleration @ self._free)
 
     def _zmp(self, times: Array) -> Array:
-        """Matrix from control points to the ZMP of a point mass."""
         ratio = self.body.height / self.body.gravity
         zmp: Array = self.spline.basis(times) - ratio * self.spline.basis(times, 2)
         return zmp

@@ -22,7 +22,7 @@ from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.model.body_layout import POSE
 from izmp_dynamics.model.kinematics import body_poses, center_of_mass
 from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.leg_kernel import packed_leg, solve_leg
+from izmp_lab.walking.leg_ik import packed_leg, solve_leg
 from izmp_lab.walking.plan import PlannedFoot
 
 PAPER_STEP = 1e-3
@@ -109,10 +109,6 @@ def converge_cog(
         start: (3,) guess of the first root position [m]; every other point starts from the one
             before it.
         convergence: paper or exact form; exact if None.
-
-    Raises:
-        MotionError: if the CoG cannot be brought to where it is wanted.
-        ShapeError: if the arrays do not have the same length.
     """
     convergence = convergence or Convergence()
     rows = len(com)
@@ -250,7 +246,6 @@ def _converge(
 
 @kernel
 def _learn(shift_per_error: Array, shift: Array, removed: Array) -> None:
-    """Correct the matrix so that it maps the error that was removed to the shift that did it."""
     promised = shift_per_error @ removed
     row = shift @ shift_per_error
     scale = row @ removed

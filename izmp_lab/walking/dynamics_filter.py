@@ -10,19 +10,51 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_banded
 
-from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.base.conventions import GRAVITY, Array
+from izmp_dynamics.base.errors import MotionError, ShapeError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.cart_table import com_over_zmp
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog
-from izmp_lab.walking.plan import PlannedFoot
-from izmp_lab.walking.root_motion import RootMotion
-from izmp_lab.walking.trajectories import derivatives, smooth_step
+from izmp_lab.walking.plan import PlannedFoot, RootMotion, derivatives, smooth_step
 from izmp_lab.walking.zmp_reference import ZmpReference
+
+
+def com_over_zmp(zmp: Array, height: Array, time_step: float, gravity: float = GRAVITY) -> Array:
+    """Find the horizontal motion of the centre of mass that has a ZMP.
+
+    It starts above the first ZMP and ends above the last one.
+
+    Args:
+        zmp: (T, 3) in the world [m].
+        height: (T,) z of the centre of mass in the world [m].
+        time_step: [s].
+        gravity: magnitude of gravity [m/s²].
+
+    Returns:
+        (T, 3) centre of mass [m]; its third column is `height`.
+    """
+    if height.shape != (len(zmp),):
+        raise ShapeError('height', f'({len(zmp)},)', height.shape)
+    coupling = _coupling(zmp, height, time_step, gravity)
+    bands = np.zeros((3, len(zmp)))
+    bands[1] = 1.0 + 2.0 * coupling
+    bands[0, 2:] = -coupling[1:-1]
+    bands[2, :-2] = -coupling[1:-1]
+    bands[1, [0, -1]] = 1.0
+    return np.column_stack([solve_banded((1, 1), bands, zmp[:, :2]), height])
+
+
+def _coupling(zmp: Array, height: Array, time_step: float, gravity: float) -> Array:
+    """(T,) (z − p_z) / (g + z̈) / Δt² [-]."""
+    rise = np.zeros(len(height))
+    rise[1:-1] = (height[2:] - 2.0 * height[1:-1] + height[:-2]) / time_step**2
+    coupling: Array = (height - zmp[:, 2]) / (gravity + rise) / time_step**2
+    return coupling
+
 
 LEAST_LOAD = 0.05
 """Part of the weight that the ground must carry for a ZMP [-]."""
@@ -99,9 +131,6 @@ def filter_dynamics(
         task: what it is to do.
         passes: how often the reference is corrected; 0 leaves the motion of a point mass.
         check: is called with the poses of each pass; raises if a leg cannot reach a foot.
-
-    Raises:
-        MotionError: if the robot would leave the ground, or as `check` does.
     """
     corrected = task.zmp.point.copy()
     com = _com(biped, task, corrected, _course_on_level_ground(biped, task))
@@ -158,9 +187,6 @@ def whole_body(
         task: what it is to do.
         com: (T, 3) centre of mass in the world [m].
         check: is called with the poses; raises if a leg cannot reach a foot.
-
-    Raises:
-        MotionError: if the robot would leave the ground, or as `check` does.
     """
     poses = task.track(biped, com, task.feet, task.world_R_root, start=com[0])
     check(poses)

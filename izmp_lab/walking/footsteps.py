@@ -9,13 +9,114 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import shapely.geometry
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.biped import LEFT, RIGHT, SIDES, Biped
-from izmp_lab.walking.ramp import Ramp
+
+_STEEPEST_DEG = 30.0
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Ground at z = 0 up to the line x = start; from there it rises along x.
+
+    Attributes:
+        slope: angle of the ramp [rad]; 0 for level ground everywhere.
+        start: where it begins, x in the world [m].
+    """
+
+    slope: float = 0.0
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse slopes that are too steep or go down."""
+        if not 0.0 <= self.slope <= np.radians(_STEEPEST_DEG):
+            raise MotionError(
+                f'A slope of {np.degrees(self.slope):.1f}° cannot be planned; valid are 0° to '
+                f'{_STEEPEST_DEG:.0f}° (upwards).',
+                kind='slope_out_of_range',
+                slope=self.slope,
+                upper=np.radians(_STEEPEST_DEG),
+            )
+
+    def height(self, x: npt.ArrayLike) -> Array:
+        """Return the height of the ground [m] at x (…) [m]."""
+        risen: Array = np.tan(self.slope) * np.maximum(np.asarray(x) - self.start, 0.0)
+        return risen
+
+    def smooth_height(self, x: npt.ArrayLike, width: float) -> Array:
+        """Return a height [m] whose kink is rounded over `width` [m], a softplus."""
+        along = (np.asarray(x, dtype=np.float64) - self.start) / width
+        risen: Array = np.tan(self.slope) * width * np.logaddexp(0.0, along)
+        return risen
+
+    def rotation(self, x: float) -> Array:
+        """Return world_R_ground (3, 3) at x [m]: its z axis is the ground's normal."""
+        pitch = -self.slope if x > self.start else 0.0
+        R: Array = Rotation.from_euler('y', pitch).as_matrix()
+        return R
+
+    def straddled(self, heel: float, toe: float) -> bool:
+        """Whether a sole from x = heel to x = toe [m] lies across the edge."""
+        return self.slope > 0.0 and heel < self.start < toe
+
+
+@dataclass(frozen=True)
+class StepTiming:
+    """The instants of a walk; every step is a double support and a swing.
+
+    Attributes:
+        steps: number of steps.
+        step_time: duration of a step [s].
+        double_support: part of a step during which both feet carry [-].
+        stand: time of standing before the first step and after the last one [s].
+        time_step: between two instants [s].
+    """
+
+    steps: int
+    step_time: float
+    double_support: float
+    stand: float
+    time_step: float
+
+    def begins(self, step: int) -> float:
+        """Return when a step begins, with a double support [s]."""
+        return self.stand + step * self.step_time
+
+    def lifts(self, step: int) -> float:
+        """Return when the foot of a step leaves the ground [s]."""
+        return self.begins(step) + self.double_support * self.step_time
+
+    def lands(self, step: int) -> float:
+        """Return when it is on the ground again [s]."""
+        return self.begins(step + 1)
+
+    @property
+    def duration(self) -> float:
+        """Length of the walk [s]; the weight shifts to both feet after the last landing."""
+        return self.begins(self.steps) + self.stand
+
+    @property
+    def times(self) -> Array:
+        """(T,) all instants [s]; the last one is not before the end of the walk."""
+        rows = int(np.ceil(self.duration / self.time_step - 1e-9)) + 1
+        times: Array = self.time_step * np.arange(rows, dtype=np.float64)
+        return times
+
+    def steps_between(self, start: float, end: float) -> range:
+        """Return the indices of all steps that take place, in part at least, between two times."""
+        first, last = (int((time - self.stand) // self.step_time) for time in (start, end))
+        return range(min(max(first, 0), self.steps), min(max(last + 1, 0), self.steps))
+
+    def step_at(self, time: float) -> int | None:
+        """Return the index of the step that takes place at a time [s]; None while standing."""
+        step = int(np.floor((time - self.stand) / self.step_time))
+        return step if 0 <= step < self.steps else None
+
 
 EDGE_CLEARANCE = 0.015
 """Distance that soles keep from the edge of a ramp [m]."""
@@ -99,10 +200,6 @@ def plan_footsteps(biped: Biped, gait: Gait, ramp: Ramp) -> Footsteps:
     """Place the footholds of a walk that starts and ends with the feet side by side.
 
     The middle of the first stance is the world's origin, the walk goes along x.
-
-    Raises:
-        MotionError: if the walk turns on a ramp, the first stance or the walk would lie across
-            its edge, or two soles would overlap.
     """
     path = _Path(biped, gait, ramp)
     path.check_start()
@@ -171,11 +268,7 @@ class _Path:
 
 
 def check_overlap(footsteps: Footsteps, biped: Biped) -> None:
-    """Refuse footsteps of which two soles that stand would overlap.
-
-    Raises:
-        MotionError: naming the step.
-    """
+    """Refuse footsteps of which two soles that stand would overlap."""
     for step in range(len(footsteps.steps) + 1):
         left, right = (
             _sole(hold, polygon)

@@ -17,16 +17,11 @@ from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, dot, vector
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.body_layout import (
-    DRIVER,
-    KIND,
-    MULTIPLIER,
-    PARENT,
-    POSITION,
-    PRISMATIC,
-)
+from izmp_dynamics.model.body_layout import DRIVER, KIND, MULTIPLIER, PARENT, POSITION, PRISMATIC
 from izmp_dynamics.model.kinematics import z_axis
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.plan import PlannedFoot, RootMotion
 
 
 @dataclass(frozen=True)
@@ -82,10 +77,6 @@ def joint_torques(
 
     Returns:
         (T, n) torques [N·m] or forces [N] of the joints; a joint's includes those of its mimics.
-
-    Raises:
-        ShapeError: if an array has not n columns.
-        UnknownNameError: if a link is unknown.
     """
     for name, array in (('q', q), ('qd', qd), ('qdd', qdd)):
         if array.shape != (len(q), model.dof):
@@ -124,8 +115,7 @@ def shared_reaction(
     twist = reaction.moment - np.cross(zmp, reaction.force)
     left_foot, right_foot = (
         ContactWrench(
-            share * reaction.force,
-            share * (twist + np.cross(load + aside, reaction.force)),
+            share * reaction.force, share * (twist + np.cross(load + aside, reaction.force))
         )
         for share, load in zip(shares.T[:, :, None], np.swapaxes(loads, 0, 1), strict=True)
     )
@@ -161,3 +151,54 @@ def _along_axis(kind: int, own: Array, wrench: Array) -> float:
     if kind == PRISMATIC:
         return dot(n, force)
     return dot(n, add(vector(wrench, 3), cross(force, r)))
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the ground has to carry.
+
+    Attributes:
+        wrench: (T,) contact wrench about the world's origin in world axes.
+        zmp: (T, 3) its ZMP in the world [m].
+        places: (T, 2, 3) where the left and the right foot take their load [m].
+    """
+
+    wrench: ContactWrench
+    zmp: Array
+    places: Array
+
+
+def ground_torques(
+    biped: Biped,
+    root: RootMotion,
+    joints: tuple[Array, Array, Array],
+    feet: tuple[PlannedFoot, PlannedFoot],
+    load: Load,
+    drive: Drive,
+) -> Array:
+    """Compute the joint torques (T, n) [N·m].
+
+    Args:
+        biped: the robot.
+        root: motion of its root.
+        joints: positions, velocities and accelerations, (T, n) each.
+        feet: which sole carries when.
+        load: what the ground has to carry.
+        drive: what the servos move besides the links.
+    """
+    contact = np.stack([foot.contact for foot in feet], axis=1)
+    reactions = shared_reaction(load.wrench, load.zmp, load.places, contact)
+    root_R_world = np.swapaxes(root.rotation, 1, 2)
+    p_world_in_root = -np.einsum('tij,tj->ti', root_R_world, root.position)
+    return joint_torques(
+        biped.model,
+        root.proper_acceleration(biped.gravity),
+        root.angular_velocity,
+        root.angular_acceleration,
+        *joints,
+        applied=tuple(
+            AppliedWrench(leg.sole, reaction.transformed(root_R_world, p_world_in_root))
+            for leg, reaction in zip(biped.legs, reactions, strict=True)
+        ),
+        drive=drive,
+    )

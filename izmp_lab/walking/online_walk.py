@@ -8,17 +8,86 @@ import math
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.walking.biped import LEFT, Biped
+from izmp_lab.walking.body_states import BodyStates
+from izmp_lab.walking.com_programme import InfeasibleError
 from izmp_lab.walking.course import Course, beside
-from izmp_lab.walking.execution import Execution
-from izmp_lab.walking.footsteps import Foothold, Footsteps, check_overlap
+from izmp_lab.walking.dynamics_filter import LEAST_LOAD
+from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming, check_overlap
+from izmp_lab.walking.inverse_dynamics import Drive, Load, ground_torques
+from izmp_lab.walking.momentum_walk import Walker
 from izmp_lab.walking.plan import MotionPlan
-from izmp_lab.walking.receding_planner import RecedingPlanner
-from izmp_lab.walking.step_timing import StepTiming
+from izmp_lab.walking.receding_planner import RecedingPlanner, WindowPlan
 from izmp_lab.walking.walk_command import WalkCommand
 from izmp_lab.walking.walk_parameters import WalkParameters
-from izmp_lab.walking.walker import Walker
+
+
+class Execution:
+    """Inverse dynamics of plans.
+
+    Args:
+        planner: made the plans.
+        drive: what the servos move besides the links.
+    """
+
+    def __init__(self, planner: RecedingPlanner, drive: Drive) -> None:
+        self._body, self._limits = planner.body, planner.limits
+        self._biped, self._drive = planner.body.biped, drive
+
+    def motion(self, course: Course, plan: WindowPlan, times: Array) -> MotionPlan:
+        """Return joints, torques and ZMP at equidistant times (K,) [s]."""
+        return self._motion(course, self._body.states(course, plan.com, times), times)
+
+    def check(self, course: Course, plan: WindowPlan, times: Array) -> None:
+        """Refuse what the robot cannot do: reach, joints, torques, and ZMP of all bodies.
+
+        Arguments as of `motion`.
+        """
+        states = self._body.states(course, plan.com, times)
+        self._limits.check_reach(times, states.reach)
+        self._limits.check_positions(times, states.q)
+        self._limits.check_velocities(times, states.qd)
+        motion = self._motion(course, states, times)
+        assert motion.feed_forward is not None
+        assert motion.zmp is not None
+        self._limits.check_torques(times, motion.feed_forward)
+        _check_zmp(course, times, motion.zmp)
+
+    def _motion(self, course: Course, states: BodyStates, times: Array) -> MotionPlan:
+        biped, root = self._biped, states.root
+        wrench, com_in_root = self._body.contact_wrench(states)
+        in_world = wrench.transformed(root.rotation, root.position)
+        wanted = course.zmp(times)
+        least = LEAST_LOAD * biped.model.total_mass * biped.gravity
+        zmp = zero_moment_point(in_world, wanted.normal, wanted.point, least)
+        joints = (states.q, states.qd, states.qdd)
+        load = Load(in_world, zmp, wanted.loads)
+        return MotionPlan(
+            'walk', biped.model.joint_names, float(times[1] - times[0]), *joints, root,
+            states.feet,
+            feed_forward=ground_torques(biped, root, joints, states.feet, load, self._drive),
+            zmp=zmp,
+            com=root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root),
+        )  # fmt: skip
+
+
+def _check_zmp(course: Course, times: Array, zmp: Array) -> None:
+    """Refuse a ZMP (K, 3) [m] of all bodies that leaves the soles that carry."""
+    rows, normals, offsets = course.support(times)
+    outside = np.sum(normals * zmp[rows, :2], axis=1) - offsets
+    worst = int(np.argmax(outside))
+    if outside[worst] > 0.0:
+        raise InfeasibleError(
+            f'At {times[rows[worst]]:.2f} s the ZMP of all bodies would be '
+            f'{1e3 * outside[worst]:.0f} mm beyond the edge of the support.',
+            kind='zmp_outside_support',
+            time=float(times[rows[worst]]),
+            distance=float(outside[worst]),
+        )
+
 
 LEAD = 0.8
 """Time from a command to a standing robot until its first step begins [s]."""
@@ -33,10 +102,6 @@ class OnlineWalk:
     Args:
         biped: the robot.
         parameters: how it walks, but for length, width and direction of its steps.
-
-    Raises:
-        MotionError: if the time step does not divide the planning interval, or the walk would
-            have to be known beforehand.
 
     Attributes:
         command: by which it walks; None if it is to stand.
@@ -105,9 +170,6 @@ class OnlineWalk:
 
         Returns:
             Its motion from beginning to end; the end is the beginning of the next one.
-
-        Raises:
-            MotionError: in the first cycle, if the robot cannot even stand.
         """
         begin, walker = self.time, self._walker
         if self.stopped and self.stands and self._changed and self.command:
@@ -139,7 +201,6 @@ class OnlineWalk:
         return course
 
     def _laid_out(self, course: Course, command: WalkCommand) -> Course:
-        """The course with steps of the command after the one that has begun."""
         course = course.recent(self.time)
         begun = course.begun(self.time)
         if begun:

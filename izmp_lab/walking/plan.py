@@ -1,15 +1,153 @@
 """A planned motion as a value: what a plant executes, independent of the planner."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
+import numpy.typing as npt
+from scipy.interpolate import CubicHermiteSpline, make_interp_spline
 
-from izmp_dynamics.base.conventions import Array, frozen
+from izmp_dynamics.base.conventions import GRAVITY, Array, frozen
 from izmp_dynamics.base.errors import MotionError, ShapeError
+from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_lab.walking.root_motion import RootMotion
-from izmp_lab.walking.trajectories import derivatives
+
+
+def smooth_step(phase: npt.ArrayLike) -> Array:
+    """Rise from 0 to 1 with velocity, acceleration and jerk zero at both ends.
+
+    Args:
+        phase: any shape; the rise takes place between 0 and 1.
+    """
+    u = np.clip(np.asarray(phase, dtype=np.float64), 0.0, 1.0)
+    rise: Array = u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u)))
+    return rise
+
+
+def window(times: Array, start: float, end: float, ramp: float) -> Array:
+    """Rise to 1 after `start` and fall to 0 before `end`, each within `ramp`, smoothly.
+
+    Args:
+        times: (T,) [s].
+        start: [s].
+        end: [s].
+        ramp: duration of rise and fall [s]; half of end − start makes a single bump.
+    """
+    return smooth_step((times - start) / ramp) * smooth_step((end - times) / ramp)
+
+
+def derivatives(samples: Array, time_step: float) -> tuple[Array, Array]:
+    """Differentiate samples of a smooth motion that starts and ends at rest.
+
+    A quintic spline through the samples is differentiated, so the three agree with each other.
+
+    Args:
+        samples: (T, …) equally spaced, T ≥ 2.
+        time_step: [s].
+
+    Returns:
+        First and second derivative, each (T, …).
+    """
+    times = time_step * np.arange(len(samples))
+    rest = [(order, np.zeros(samples.shape[1:])) for order in (1, 2)]
+    spline = make_interp_spline(times, samples, k=5, bc_type=(rest, rest))
+    return spline(times, 1), spline(times, 2)
+
+
+@dataclass(frozen=True)
+class RootMotion:
+    """Pose, velocity and acceleration of the root frame over time.
+
+    Attributes:
+        position: (T, 3) origin of the root in the world [m].
+        rotation: (T, 3, 3) world_R_root.
+        velocity: (T, 3) of the origin, in world axes [m/s].
+        angular_velocity: (T, 3) in root axes, as a gyroscope measures it [rad/s].
+        acceleration: (T, 3) of the origin against the world, in world axes [m/s²].
+        angular_acceleration: (T, 3) in root axes [rad/s²].
+    """
+
+    position: Array
+    rotation: Array
+    velocity: Array
+    angular_velocity: Array
+    acceleration: Array
+    angular_acceleration: Array
+
+    def __post_init__(self) -> None:
+        """Freeze copies of the arrays and check their shapes."""
+        count = len(self.position)
+        for item in fields(self):
+            shape = (count, 3, 3) if item.name == 'rotation' else (count, 3)
+            values = frozen(getattr(self, item.name))
+            if values.shape != shape:
+                raise ShapeError(item.name, str(shape), values.shape)
+            object.__setattr__(self, item.name, values)
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __getitem__(self, instants: slice) -> 'RootMotion':
+        """Return the motion at some of its instants."""
+        return RootMotion(*(getattr(self, item.name)[instants] for item in fields(self)))
+
+    @classmethod
+    def from_poses(cls, position: Array, rotation: Array, time_step: float) -> 'RootMotion':
+        """Differentiate smooth poses that start and end at rest.
+
+        With the unit quaternion p of the pose, ω = 2 vec(p* p˙) and ω̇ = 2 vec(p* p¨).
+
+        Args:
+            position: (T, 3) in the world [m].
+            rotation: (T, 3, 3) world_R_root.
+            time_step: [s].
+        """
+        velocity, acceleration = derivatives(position, time_step)
+        p = _continuous(from_matrices(rotation).as_quat())
+        first, second = derivatives(p, time_step)
+        return cls(
+            position,
+            rotation,
+            velocity,
+            2.0 * _vector_of_conjugate_product(p, first),
+            acceleration,
+            2.0 * _vector_of_conjugate_product(p, second),
+        )
+
+    def quaternion_xyzw(self) -> Array:
+        """Return the orientation world_R_root as (T, 4) unit quaternions without jumps."""
+        return _continuous(from_matrices(self.rotation).as_quat())
+
+    def velocity_in_root(self) -> Array:
+        """Return the velocity of the origin in root axes, (T, 3) [m/s]."""
+        return _to_root_axes(self.rotation, self.velocity)
+
+    def proper_acceleration(self, gravity: float = GRAVITY) -> Array:
+        """Return φ = a − g of the origin in root axes, (T, 3) [m/s²]: what a sensor there feels.
+
+        Args:
+            gravity: its magnitude [m/s²]; it points along −z of the world.
+        """
+        return _to_root_axes(self.rotation, self.acceleration + np.array([0.0, 0.0, gravity]))
+
+
+def _to_root_axes(world_R_root: Array, vectors: Array) -> Array:
+    rotated: Array = np.einsum('tji,tj->ti', world_R_root, vectors)
+    return rotated
+
+
+def _continuous(quaternions: Array) -> Array:
+    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
+    signs = np.where(np.cumsum(flips) % 2, -1.0, 1.0)
+    continued: Array = quaternions * np.concatenate([[1.0], signs])[:, None]
+    return continued
+
+
+def _vector_of_conjugate_product(p_xyzw: Array, r_xyzw: Array) -> Array:
+    p, p_w = p_xyzw[:, :3], p_xyzw[:, 3:]
+    r, r_w = r_xyzw[:, :3], r_xyzw[:, 3:]
+    product: Array = p_w * r - r_w * p - np.cross(p, r)
+    return product
+
 
 _ARRAYS = ('q', 'qd', 'qdd', 'feed_forward', 'zmp', 'com')
 
@@ -100,9 +238,6 @@ class MotionPlan:
             q: (T, n) joint positions in the model's order [rad] or [m].
             root: motion of the root.
             feet: where the soles are.
-
-        Raises:
-            MotionError: if a joint would exceed its position or velocity limit.
         """
         qd, qdd = derivatives(q, time_step)
         _check_limits(name, model, time_step, q, qd)

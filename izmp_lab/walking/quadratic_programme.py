@@ -26,9 +26,6 @@ def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None)
     Returns:
         (n,) the minimum; None if no x fulfils the conditions, if the solver finds none (as P is
         not positive definite), or if a number of the programme is not finite.
-
-    Raises:
-        MissingDependencyError: without a solver.
     """
     solver = _solver()
     if not all(np.isfinite(array).all() for array in (P, q, G, h)):
@@ -42,7 +39,6 @@ def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None)
 
 @cache
 def _errors() -> tuple[type[Exception], ...]:
-    """What the solvers raise where they give up."""
     from qpsolvers.exceptions import QPError
 
     return QPError, ValueError
@@ -50,7 +46,6 @@ def _errors() -> tuple[type[Exception], ...]:
 
 @cache
 def _solver() -> Callable[..., Any]:
-    """The first solver that is installed."""
     try:
         import qpsolvers
     except ImportError as error:

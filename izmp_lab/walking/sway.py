@@ -14,9 +14,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_lab.walking.leg_ik import Leg
-from izmp_lab.walking.plan import MotionPlan, PlannedFoot
-from izmp_lab.walking.root_motion import RootMotion
-from izmp_lab.walking.trajectories import window
+from izmp_lab.walking.plan import MotionPlan, PlannedFoot, RootMotion, window
 
 BIPED31_POSTURE: Mapping[str, float] = {
     'l_shoulder_pitch': 0.3, 'l_shoulder_roll': 0.2, 'l_elbow': -0.8,
@@ -100,10 +98,6 @@ def plan_sway(
 
     Returns:
         The plan, without torques; the world's origin lies between the soles.
-
-    Raises:
-        MotionError: if a pose is out of reach or a joint exceeds a limit.
-        UnknownNameError: if the robot lacks a joint or frame of the stance.
     """
     parameters, stance = parameters or SwayParameters(), stance or Stance()
     if parameters.height <= parameters.squat:

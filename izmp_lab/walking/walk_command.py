@@ -7,8 +7,7 @@ import numpy as np
 
 from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.biped import RIGHT
-from izmp_lab.walking.footsteps import Foothold
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Foothold, Ramp
 
 _RANGES = {'length': (-2.0, 2.0, 'm'), 'width': (0.01, 1.0, 'm'), 'turn': (-1.0, 1.0, 'rad')}
 _LEVEL = Ramp(0.0, 0.0)
@@ -30,11 +29,7 @@ class WalkCommand:
     turn: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check that the numbers make sense.
-
-        Raises:
-            MotionError: if one does not.
-        """
+        """Check that the numbers make sense."""
         for name, (lower, upper, unit) in _RANGES.items():
             value = getattr(self, name)
             if not (math.isfinite(value) and lower <= value <= upper):
@@ -65,7 +60,6 @@ class WalkCommand:
         return holds[1:]
 
     def _next(self, stance: Foothold) -> Foothold:
-        """One step of the path, an arc, ahead of the other foot."""
         half = _rotation(0.5 * self.turn)
         chord = self.length * float(np.sinc(0.5 * self.turn / np.pi))
         middle = self._middle(stance) + chord * (stance.rotation @ half)[:, 0]

@@ -34,9 +34,6 @@ def save_walk_figure(walk: PlannedWalk, biped: Biped, path: Path) -> None:
         walk: the plan.
         biped: the robot that it is for.
         path: of the picture; its ending chooses the format, e.g. .png, .svg or .pdf.
-
-    Raises:
-        MotionError: if the picture cannot be written.
     """
     if not path.suffix:
         raise MotionError(

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
-from izmp_lab.walking.footsteps import Foothold, Footsteps
-from izmp_lab.walking.step_timing import StepTiming
+from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming
 
 
 @dataclass(frozen=True)

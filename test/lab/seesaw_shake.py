@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import seconds
-from izmp_lab.seesaw.bag import SeesawRecorder
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder
 
 TICK = 0.001
 PUSH = (0.5, 0.51)  # [s]

@@ -2,7 +2,7 @@
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.studies.angular_momentum.talos import POSTURE, write_robot_file
+from izmp_lab.studies.angular_momentum.study import POSTURE, write_robot_file
 from izmp_lab.walking.biped import Biped
 
 from ..requiring import skip_without

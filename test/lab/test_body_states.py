@@ -6,9 +6,7 @@ import pytest
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_lab.walking.body_states import BodyMotion
 from izmp_lab.walking.course import Course
-from izmp_lab.walking.footsteps import Gait, plan_footsteps
-from izmp_lab.walking.ramp import Ramp
-from izmp_lab.walking.step_timing import StepTiming
+from izmp_lab.walking.footsteps import Gait, Ramp, StepTiming, plan_footsteps
 
 from .walking import biped31
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import ShapeError
-from izmp_lab.walking.cart_table import com_over_zmp
+from izmp_lab.walking.dynamics_filter import com_over_zmp
 
 DT = 0.002
 

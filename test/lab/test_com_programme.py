@@ -7,11 +7,9 @@ pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of th
 
 from izmp_lab.walking.com_programme import Body, ComProgramme, InfeasibleError
 from izmp_lab.walking.course import Course
-from izmp_lab.walking.footsteps import Gait, plan_footsteps
-from izmp_lab.walking.momentum_parameters import MomentumParameters
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Gait, Ramp, StepTiming, plan_footsteps
 from izmp_lab.walking.receding_planner import fit_polygon
-from izmp_lab.walking.step_timing import StepTiming
+from izmp_lab.walking.walk_parameters import MomentumParameters
 
 from ..raising import raising
 from .walking import biped31

@@ -6,7 +6,7 @@ import pytest
 from izmp_dynamics.base.errors import MotionError, ShapeError
 from izmp_lab.walking.biped import LEFT, RIGHT
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
-from izmp_lab.walking.leg_kernel import packed_leg, solve_leg
+from izmp_lab.walking.leg_ik import packed_leg, solve_leg
 from izmp_lab.walking.plan import PlannedFoot
 
 from ..raising import raising

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.biped import LEFT, RIGHT
-from izmp_lab.walking.footsteps import EDGE_CLEARANCE, Gait, plan_footsteps
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import EDGE_CLEARANCE, Gait, Ramp, plan_footsteps
 
 from ..raising import raising
 from .walking import SLOPE_10_DEG, biped31

@@ -47,12 +47,7 @@ if MOMENT == 'as it unpickles what to do' and WORKER:
 
 
 @pytest.mark.parametrize(
-    'moment',
-    [
-        'before it is told what to do',
-        'as it starts',
-        'as it unpickles what to do',
-    ],
+    'moment', ['before it is told what to do', 'as it starts', 'as it unpickles what to do']
 )
 def test_an_interrupt_leaves_no_traceback(tmp_path, moment):
     done = tmp_path / 'done'

@@ -9,12 +9,7 @@ from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.inverse_dynamics import (
-    AppliedWrench,
-    Drive,
-    joint_torques,
-    shared_reaction,
-)
+from izmp_lab.walking.inverse_dynamics import AppliedWrench, Drive, joint_torques, shared_reaction
 
 from ..pinocchio_twin import PinocchioTwin, pin, random_state, robot_path
 from ..raising import raising

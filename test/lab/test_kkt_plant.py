@@ -9,9 +9,8 @@ pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocch
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.moving_states import moving_state, rate, terms_of
-from izmp_lab.seesaw.stance import stance
+from izmp_lab.seesaw.board import Seesaw, stance
+from izmp_lab.seesaw.kkt_plant import moving_state, rate, terms_of
 from izmp_lab.seesaw.study.tasks import equations
 
 from .balancing import plant_of

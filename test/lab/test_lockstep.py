@@ -6,9 +6,8 @@ import pytest
 pytest.importorskip('mujoco', reason='the robot is simulated with MuJoCo')
 
 from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
-from izmp_lab.simulation.mujoco.lockstep import Lockstep
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.mujoco.plant import Lockstep, simulate
 from izmp_lab.walking.sway import SwayParameters, plan_sway
 
 

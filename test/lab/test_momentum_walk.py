@@ -7,12 +7,10 @@ import pytest
 
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.cli.main import main
-from izmp_lab.cli import walk_options
+from izmp_lab.cli import plan
 from izmp_lab.studies.angular_momentum.grid import FINE
-from izmp_lab.walking.knot_alignment import off_knots
-from izmp_lab.walking.momentum_parameters import SCHEMES, MomentumParameters
 from izmp_lab.walking.walk import plan_walk
-from izmp_lab.walking.walk_parameters import WalkParameters
+from izmp_lab.walking.walk_parameters import SCHEMES, MomentumParameters, WalkParameters, off_knots
 
 from ..raising import check_error, raising
 from .talos import HEIGHT, talos
@@ -122,8 +120,7 @@ def test_the_plan_is_a_motion_like_any_other():
 
 def test_a_walk_may_turn():
     walk = plan_walk(
-        biped31(),
-        WalkParameters.by('angular_momentum', speed=0.2, steps=6, turn_rate=0.3),
+        biped31(), WalkParameters.by('angular_momentum', speed=0.2, steps=6, turn_rate=0.3)
     )
     assert np.sqrt(np.mean(walk.zmp_errors**2, axis=0)) == pytest.approx(0.0, abs=4e-3)
 
@@ -171,12 +168,10 @@ def test_the_order_of_nodes_does_not_matter():
 
 
 def test_the_command_offers_what_there_is():
-    assert tuple(SCHEMES) == walk_options.SCHEMES
-    for generator in walk_options.GENERATORS:
+    assert tuple(SCHEMES) == plan.SCHEMES
+    for generator in plan.GENERATORS:
         assert WalkParameters.by(generator).generator == generator
-    with raising(
-        MotionError, 'unknown_choice', parameter='generator', valid=walk_options.GENERATORS
-    ):
+    with raising(MotionError, 'unknown_choice', parameter='generator', valid=plan.GENERATORS):
         WalkParameters.by('other')
 
 

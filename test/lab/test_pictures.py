@@ -12,18 +12,18 @@ from PIL import Image
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.mujoco import pictures
-from izmp_lab.simulation.mujoco.engine import mujoco
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.pictures import (
     body_origins,
     check_clip,
+    open_renderer,
     save_clip,
     save_strip,
     stick_figures,
 )
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
-from izmp_lab.simulation.mujoco.renderer import open_renderer
-from izmp_lab.simulation.shove import Shove
+from izmp_lab.simulation.mujoco.spec import mujoco
+from izmp_lab.simulation.physics import Shove
 
 from ..raising import raising
 from .walking import ROBOT_FILE, planned
@@ -132,7 +132,7 @@ def test_sticks_join_the_bodies_of_the_simulation(run, plant):
 
 def test_mujoco_is_loaded_without_a_window_library_unless_one_is_named():
     code = (
-        'import os, sys; import izmp_lab.simulation.mujoco.engine; '
+        'import os, sys; import izmp_lab.simulation.mujoco.spec; '
         "print('glfw' in sys.modules, os.environ.get('MUJOCO_GL'))"
     )
     for name, shown in ((None, 'False None'), ('disable', 'False disable')):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
-from izmp_lab.simulation.shove import DIRECTIONS, Shove
+from izmp_lab.simulation.physics import DIRECTIONS, Shove
 
 from ..raising import raising
 from .walking import planned

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import MotionError
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Ramp
 
 
 def test_level_before_the_edge_and_rising_after():

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import MotionError, ShapeError, SimulationError
-from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.board_terms import board_terms
-from izmp_lab.seesaw.stance import stance
+from izmp_lab.seesaw.board import Seesaw, board_terms, stance
 
 from ..raising import raising
 from ..requiring import skip_without

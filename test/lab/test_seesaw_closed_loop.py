@@ -11,15 +11,14 @@ pytest.importorskip('mujoco', reason='one of the plants is MuJoCo')
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-from izmp_lab.seesaw.board import Seesaw
+from izmp_lab.seesaw.board import Seesaw, stance
 from izmp_lab.seesaw.closed_loop import TICK, balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
 from izmp_lab.seesaw.gains import CONTROLLERS, gains
 from izmp_lab.seesaw.kkt_plant import KktPlant
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
 from izmp_lab.seesaw.scenario import simulate_seesaw
-from izmp_lab.seesaw.stance import stance
-from izmp_lab.simulation.shove import Shove
+from izmp_lab.simulation.physics import Shove
 
 from ..command_line import izmp
 from ..raising import raising

@@ -11,15 +11,11 @@ pytest.importorskip('qpsolvers', reason='the controller solves quadratic program
 
 from izmp_dynamics.base.errors import ModelError, SimulationError, UnknownNameError
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.foot_constraints import FootConstraints
-from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, gains
-from izmp_lab.seesaw.kkt_plant import KktPlant
+from izmp_lab.seesaw.board import Seesaw, stance
+from izmp_lab.seesaw.controller import FootConstraints, MomentumController
+from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, ComReference, gains
+from izmp_lab.seesaw.kkt_plant import KktPlant, moving_state, rate, shifted, terms_of
 from izmp_lab.seesaw.loop_check import check_loop, require_stable
-from izmp_lab.seesaw.moving_states import moving_state, rate, shifted, terms_of
-from izmp_lab.seesaw.reference import ComReference
-from izmp_lab.seesaw.stance import stance
 
 from ..raising import raising
 from .balancing import plant_of

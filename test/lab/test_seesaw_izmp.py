@@ -7,12 +7,7 @@ pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
 pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
 
-from izmp_lab.seesaw.study.figures.izmp import (
-    LARGEST_EXACT,
-    WRONG,
-    picture,
-    runs,
-)
+from izmp_lab.seesaw.study.checks import LARGEST_EXACT, WRONG, izmp
 from izmp_lab.seesaw.study.izmp import (
     CASES,
     NAMES,
@@ -51,15 +46,15 @@ def test_no_claim_holds_if_many_instants_have_no_point(points):
     holes[REPLAYED][::20] = np.nan
     assert share(points) == 100.0
     assert share(holes) == pytest.approx(95.0, abs=1.0)
-    facts = picture(Study('biped31'), lambda run: holes).facts
+    facts = izmp.picture(Study('biped31'), lambda run: holes).facts
     assert not any(fact.holds for fact in facts)
 
 
 def test_the_figure_names_its_runs_and_says_what_holds(points):
-    assert [run.parameters['reference'] for run in runs(Study('biped31'))] == [
+    assert [run.parameters['reference'] for run in izmp.runs(Study('biped31'))] == [
         reference for reference, _, _ in CASES.values()
     ]
-    drawn = picture(Study('biped31'), lambda run: points)
+    drawn = izmp.picture(Study('biped31'), lambda run: points)
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
     exact = {f'exact_{case}' for case in CASES}
     means = {f'{REPLAYED}_{case}_mean' for case in CASES}

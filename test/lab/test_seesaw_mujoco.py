@@ -14,11 +14,10 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.seesaw.bag import record_seesaw
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
-from izmp_lab.seesaw.plant import SeesawPlant
+from izmp_lab.seesaw.closed_loop import SeesawPlant
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, record_seesaw
 
 from ..command_line import izmp
 from ..raising import raising

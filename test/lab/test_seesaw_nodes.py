@@ -40,7 +40,7 @@ from izmp_lab.seesaw.nodes.messages import (
     torques_of,
 )
 from izmp_lab.seesaw.nodes.plant import Seesaw as SeesawNode
-from izmp_lab.simulation.shove import Shove
+from izmp_lab.simulation.physics import Shove
 
 from ..node_processes import free_domain, wait_until
 from ..raising import raising

@@ -10,8 +10,8 @@ pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SimulationError
-from izmp_lab.seesaw.study.points import ASSUMPTIONS, points_on_board, seen_from
-from izmp_lab.walking.root_motion import RootMotion
+from izmp_lab.seesaw.study.izmp import ASSUMPTIONS, points_on_board, seen_from
+from izmp_lab.walking.plan import RootMotion
 
 from ..raising import raising
 from .seesaw_shake import pushed, shake

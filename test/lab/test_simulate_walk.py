@@ -10,13 +10,12 @@ from izmp_dynamics.base.errors import BagError, MotionError, SimulationError, Un
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.replay.run import replay
-from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.noisy_signals import sensor_noise
-from izmp_lab.simulation.physics import Physics
+from izmp_lab.simulation.physics import Physics, Shove
 from izmp_lab.simulation.scenarios import simulate_walk
-from izmp_lab.simulation.shove import Shove
 from izmp_lab.simulation.terrain import Flat, Slope, Uneven
 from izmp_lab.walking.walk_parameters import WalkParameters
 

@@ -17,19 +17,17 @@ from izmp_lab.studies import campaign
 from izmp_lab.studies import runs as runs_module
 from izmp_lab.studies.campaign import perform_all
 from izmp_lab.studies.paper.bench import Bench
-from izmp_lab.studies.paper.campaign import Campaign
-from izmp_lab.studies.paper.experiment import Experiment, load_experiment
-from izmp_lab.studies.paper.fig06 import full_step
-from izmp_lab.studies.paper.root_sensors import Densities, RootSensors
-from izmp_lab.studies.paper.samples import Samples, gyro_state, joint_state, root_velocity
-from izmp_lab.studies.paper.setups import (
-    PAPER_SETUPS,
-    SETUP_A,
-    SETUP_B,
-    SETUP_D,
-    SETUP_E,
-    Setup,
+from izmp_lab.studies.paper.campaign import Campaign, Experiment, load_experiment
+from izmp_lab.studies.paper.ideal_sensors import full_step
+from izmp_lab.studies.paper.sensors import (
+    Densities,
+    RootSensors,
+    Samples,
+    gyro_state,
+    joint_state,
+    root_velocity,
 )
+from izmp_lab.studies.paper.setups import PAPER_SETUPS, SETUP_A, SETUP_B, SETUP_D, SETUP_E, Setup
 from izmp_lab.studies.paper.trial import Trial, WalkCase, simulate_trial
 from izmp_lab.studies.runs import Run, perform
 from izmp_lab.studies.store import Store, StoreError

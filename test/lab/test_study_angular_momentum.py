@@ -8,8 +8,7 @@ pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of th
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.angular_momentum import grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
-from izmp_lab.studies.angular_momentum.study import Study, Trial
-from izmp_lab.studies.angular_momentum.talos import write_robot_file
+from izmp_lab.studies.angular_momentum.study import Study, Trial, write_robot_file
 from izmp_lab.studies.angular_momentum.walks import Execution, Score
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import perform

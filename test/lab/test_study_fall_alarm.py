@@ -10,12 +10,19 @@ pytest.importorskip('mujoco', reason='the trials are simulated with MuJoCo')
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_lab.studies.fall_alarm import trials
-from izmp_lab.studies.fall_alarm.bus import APART, LATE, QUEUE, has_errors, received
-from izmp_lab.studies.fall_alarm.outcome import Outcome
 from izmp_lab.studies.fall_alarm.page import settings
-from izmp_lab.studies.fall_alarm.reliability import EDGES, reliability
-from izmp_lab.studies.fall_alarm.study import ROBOT, Study
-from izmp_lab.studies.fall_alarm.trials import Trial, batch, trials_of
+from izmp_lab.studies.fall_alarm.roc import EDGES, reliability
+from izmp_lab.studies.fall_alarm.study import ROBOT, Outcome, Study
+from izmp_lab.studies.fall_alarm.trials import (
+    APART,
+    LATE,
+    QUEUE,
+    Trial,
+    batch,
+    has_errors,
+    received,
+    trials_of,
+)
 
 
 def test_trials_have_seeds_from_the_first_one_on():

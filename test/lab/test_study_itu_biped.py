@@ -19,6 +19,7 @@ from izmp_lab.simulation.itu_experiment import Trial
 from izmp_lab.studies.itu_biped import falls, open_parameters
 from izmp_lab.studies.itu_biped.page import FIGURES, page
 from izmp_lab.studies.itu_biped.study import (
+    LABELS,
     LARGE,
     METHODS,
     SHOWN,
@@ -27,7 +28,6 @@ from izmp_lab.studies.itu_biped.study import (
     Setting,
     Study,
 )
-from izmp_lab.studies.itu_biped.styles import LABELS
 from izmp_lab.studies.itu_biped.walks import Score
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import perform

@@ -23,14 +23,12 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pages.look import DARK, FILES, LIGHT, PAGE, PLACEHOLDERS, WIDE
 from izmp_dynamics.pages.picture import Fact, number
 from izmp_dynamics.pages.styles import NARROW
-from izmp_lab.studies.paper.bars import PAPER_PERCENT
-from izmp_lab.studies.paper.campaign import Campaign
-from izmp_lab.studies.paper.density import density_for
-from izmp_lab.studies.paper.experiment import Experiment
-from izmp_lab.studies.paper.fig07 import PowerLaw
-from izmp_lab.studies.paper.page import FIGURES, page
-from izmp_lab.studies.paper.tables import MISSING, TABLES
+from izmp_lab.studies.paper.campaign import Campaign, Experiment
+from izmp_lab.studies.paper.ideal_sensors import PowerLaw
+from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
+from izmp_lab.studies.paper.page import FIGURES, MISSING, TABLES, page
 from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
+from izmp_lab.studies.paper.uncertainty import density_for
 from izmp_lab.studies.publish import publish, selected
 
 from ..command_line import with_site_code
@@ -168,9 +166,9 @@ def test_looks_have_a_colour_for_every_name():
 
 @pytest.mark.parametrize(('strict', 'status'), [([], 0), (['--strict'], 1)])
 def test_a_claim_that_fails_is_an_exit_status_if_wanted(tmp_path, monkeypatch, strict, status):
-    from izmp_lab.studies.paper import fig06
+    from izmp_lab.studies.paper import ideal_sensors
 
-    monkeypatch.setattr(fig06, 'LARGEST_MEAN', 0.0)
+    monkeypatch.setattr(ideal_sensors.fig6, 'LARGEST_MEAN', 0.0)
     command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
     assert main([*command, '-o', str(tmp_path / 'out'), *strict]) == status
 

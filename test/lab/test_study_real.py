@@ -7,10 +7,8 @@ import pytest
 
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.real.figure import WINDOW, _liveliest
-from izmp_lab.studies.real.logs import find_logs
-from izmp_lab.studies.real.page import NOTHING, page
-from izmp_lab.studies.real.study import Study
+from izmp_lab.studies.real.logs import Study, find_logs
+from izmp_lab.studies.real.page import NOTHING, WINDOW, _liveliest, page
 
 from ..conftest import REPOSITORY
 from .walking import ROBOT_FILE

@@ -11,10 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MotionError, ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.plan import MotionPlan
-from izmp_lab.walking.root_motion import RootMotion
+from izmp_lab.walking.plan import MotionPlan, RootMotion, derivatives, smooth_step, window
 from izmp_lab.walking.sway import Stance, SwayParameters, plan_sway
-from izmp_lab.walking.trajectories import derivatives, smooth_step, window
 
 from ..raising import raising
 

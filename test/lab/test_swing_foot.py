@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from izmp_lab.walking.biped import LEFT, RIGHT
-from izmp_lab.walking.footsteps import Gait, plan_footsteps
-from izmp_lab.walking.ramp import Ramp
-from izmp_lab.walking.step_timing import StepTiming
-from izmp_lab.walking.swing_foot import minimum_jerk, plan_sole, swing_pose
+from izmp_lab.walking.course import minimum_jerk, plan_sole, swing_pose
+from izmp_lab.walking.footsteps import Gait, Ramp, StepTiming, plan_footsteps
 
 from .walking import SLOPE_10_DEG, biped31, corners
 

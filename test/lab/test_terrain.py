@@ -15,12 +15,12 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.mujoco.engine import mujoco
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import simulate
-from izmp_lab.simulation.support import support_polygons
+from izmp_lab.simulation.mujoco.spec import mujoco
+from izmp_lab.simulation.recording import support_polygons
 from izmp_lab.simulation.terrain import Flat, Slope, Uneven, plane_under
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Ramp
 
 from ..raising import raising
 from .walking import ROBOT_FILE, SLOPE_10_DEG, planned

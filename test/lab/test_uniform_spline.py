@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_lab.walking.uniform_spline import UniformSpline
+from izmp_lab.walking.com_programme import UniformSpline
 
 CUBIC, POLYGON = UniformSpline(3, 0.1, 16), UniformSpline(1, 0.1, 16)
 TIMES = np.linspace(0.0, 1.6, 97)

@@ -17,10 +17,9 @@ from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameE
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.nodes.webots_driver import WebotsDriver
 from izmp_lab.simulation.scenarios import simulate_walk
-from izmp_lab.simulation.webots.mover import Mover
 from izmp_lab.simulation.webots.options import Options
 from izmp_lab.simulation.webots.robot_loop import RobotLoop
-from izmp_lab.simulation.webots.trajectory import Trajectory
+from izmp_lab.simulation.webots.trajectory import Mover, Trajectory
 from izmp_lab.simulation.webots.world import make_world
 from izmp_lab.walking.gaits import make_plan
 from izmp_lab.walking.walk_parameters import WalkParameters

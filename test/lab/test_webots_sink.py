@@ -19,8 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import stamp_of, vector
 from izmp_lab.nodes import webots_sink
-from izmp_lab.simulation.sensor_signals import SensorSignals
-from izmp_lab.simulation.simulated_run import ImuSignals
+from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 from izmp_lab.simulation.webots.options import Options
 
 from ..node_processes import free_domain, wait_until

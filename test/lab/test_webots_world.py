@@ -24,14 +24,11 @@ from izmp_dynamics.base.errors import (
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.terrain import Slope
-from izmp_lab.simulation.webots.def_names import def_names
-from izmp_lab.simulation.webots.device_names import DeviceNames
-from izmp_lab.simulation.webots.options import Options
-from izmp_lab.simulation.webots.proto import _range
-from izmp_lab.simulation.webots.solid_mass import SolidMass, ball
-from izmp_lab.simulation.webots.vrml import parse
+from izmp_lab.simulation.webots.options import DeviceNames, Options
+from izmp_lab.simulation.webots.proto import SolidMass, _range, ball
+from izmp_lab.simulation.webots.vrml import def_names, parse
 from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Ramp
 
 from ..command_line import izmp
 from ..raising import raising

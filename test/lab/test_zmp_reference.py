@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_lab.walking.footsteps import Gait, plan_footsteps
-from izmp_lab.walking.ramp import Ramp
-from izmp_lab.walking.step_timing import StepTiming
+from izmp_lab.walking.footsteps import Gait, Ramp, StepTiming, plan_footsteps
 from izmp_lab.walking.zmp_reference import zmp_knots
 
 from .walking import SLOPE_10_DEG, biped31

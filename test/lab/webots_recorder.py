@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from izmp_lab.nodes.webots_driver import WebotsDriver
 from izmp_lab.simulation.recording import record_sensors
-from izmp_lab.simulation.sensor_signals import joined
+from izmp_lab.simulation.simulated_run import joined
 
 
 class Recorder:

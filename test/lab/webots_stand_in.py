@@ -34,13 +34,12 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.samples import Samples, take_contacts
-from izmp_lab.simulation.mujoco.signals import simulated_run
+from izmp_lab.simulation.mujoco.signals import Samples, simulated_run, take_contacts
 from izmp_lab.simulation.mujoco.spec import SpecBuilder, sphere_name
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope
 from izmp_lab.simulation.webots.vrml import parse
-from izmp_lab.walking.ramp import Ramp
+from izmp_lab.walking.footsteps import Ramp
 
 LIMP = Servo(kp=0.0, kv=0.0, armature=0.0, damping=0.0)
 GARBAGE = (6.9e-310, math.nan, 0.0, 1.5e300)

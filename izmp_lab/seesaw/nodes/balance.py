@@ -22,7 +22,7 @@ from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import TICK
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, gains
+from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, ComReference, gains
 from izmp_lab.seesaw.loop_check import require_stable
 from izmp_lab.seesaw.nodes.messages import (
     STATE_TOPICS,
@@ -31,7 +31,6 @@ from izmp_lab.seesaw.nodes.messages import (
     state_of,
     torques_message,
 )
-from izmp_lab.seesaw.reference import ComReference
 from izmp_lab.seesaw.state import BalanceState
 
 
@@ -103,7 +102,6 @@ class Balance(Node):
             self._answer(instant)
 
     def _restart(self) -> None:
-        """The plant has been started again."""
         self._begin, self._newest, self._answered = None, 0, 0
         self.controller.restart()
         self._instants.reset()

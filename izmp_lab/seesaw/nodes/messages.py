@@ -73,7 +73,6 @@ def torques_of(message: JointState, joint_names: tuple[str, ...]) -> Array | str
 
 
 def _columns(message: JointState, names: tuple[str, ...], *fields: str) -> list[Array] | str:
-    """Arrays in the order of `names`."""
     order = {name: k for k, name in enumerate(message.name)}
     missing = [name for name in names if name not in order]
     if missing:

@@ -28,11 +28,10 @@ from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.transforms import WORLD, TransformBroadcaster
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
-from izmp_lab.seesaw.bag import SeesawRecorder
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw as Board
 from izmp_lab.seesaw.closed_loop import TICK, push_during, step_or_fall
-from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder
 from izmp_lab.seesaw.mujoco_spec import BOARD
 from izmp_lab.seesaw.nodes.messages import (
     STATE_TOPICS,
@@ -41,7 +40,7 @@ from izmp_lab.seesaw.nodes.messages import (
     state_messages,
     torques_of,
 )
-from izmp_lab.simulation.shove import Shove
+from izmp_lab.simulation.physics import Shove
 from izmp_lab.simulation.simulated_run import SimulatedRun
 
 NO_PUSH = 'none'
@@ -163,10 +162,7 @@ class Seesaw(Node):
     def _publish(self, run: SimulatedRun) -> None:
         ground = run.ground
         if ground is None:
-            raise IzmpError(
-                'The seesaw does not move.',
-                kind='ground_at_rest',
-            )
+            raise IzmpError('The seesaw does not move.', kind='ground_at_rest')
         cop, poses = run.cop_in_ground(), ground.quaternion_xyzw()
         for row, stamp in enumerate(run.stamps.tolist()):
             self._sensors.publish(run, row)

@@ -15,7 +15,7 @@ def main(robot: str, folder: str) -> int:
     with interruptible():
         from izmp_lab.seesaw.balancing_robot import load_balancing_robot
         from izmp_lab.seesaw.board import Seesaw
-        from izmp_lab.seesaw.sensed_robot import sensed_robot
+        from izmp_lab.seesaw.mujoco_spec import sensed_robot
 
         try:
             files = sensed_robot(load_balancing_robot(robot), Seesaw()).files()

@@ -7,11 +7,129 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps, seconds
-from izmp_lab.seesaw.study.points import ASSUMPTIONS, points_on_board
-from izmp_lab.seesaw.study.robot_digest import robot_digest
+from izmp_dynamics.base.conventions import Array, Stamps, cross, seconds
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.seesaw.mujoco_spec import robot_digest
+from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.studies.runs import Load, Run
 from izmp_lab.studies.store import Arrays
+from izmp_lab.walking.plan import RootMotion
+
+ASSUMPTIONS: Mapping[str, str] = {
+    'moving': 'MR-AD on the moving board',
+    'level': 'fixed level plane in the world',
+    'level_seen': 'fixed level plane, seen from the true board',
+    'board_still': 'board taken for the world',
+    'gravity': 'centre of mass along gravity',
+}
+"""Name → what is taken for the ground."""
+
+_MINIMUM_FORCE = 10.0
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+def points_on_board(
+    run: SimulatedRun, model: RobotModel, top: float, gravity: float
+) -> dict[str, Array]:
+    """Compute the ZMP by every assumption.
+
+    Args:
+        run: on a ground that moves.
+        model: the robot's.
+        top: height of the ground above the origin of its frame [m].
+        gravity: [m/s²].
+
+    Returns:
+        Name as in ASSUMPTIONS → (T, 3) point in the frame of the ground [m].
+    """
+    ground, root = run.ground, run.truth.root
+    if ground is None:
+        raise SimulationError('The ground of this run does not move.', kind='ground_at_rest')
+    frame = GroundFrame.from_world(ground.rotation, ground.position, root.rotation, root.position)
+    wrench = _wrench(run, model, root, gravity)
+    relative = _wrench(run, model, seen_from(ground, root), gravity)
+    com = np.einsum('tij,tj->ti', np.swapaxes(root.rotation, 1, 2), run.truth.com - root.position)
+    level = _on_level_plane(wrench, root, ground.position[0], top)
+    return {
+        'moving': _on(frame, wrench, top),
+        'level': level - ground.position[0],
+        'level_seen': np.einsum('tji,tj->ti', ground.rotation, level - ground.position),
+        'board_still': _on(frame, relative, top),
+        'gravity': _on(frame, _weight(root, com), top),
+    }
+
+
+def _on(frame: GroundFrame, wrench: ContactWrench, top: float) -> Array:
+    plane = frame.plane(top)
+    return frame.points(zero_moment_point(wrench, plane.normal, plane.point, _MINIMUM_FORCE))
+
+
+def _on_level_plane(wrench: ContactWrench, root: RootMotion, rest: Array, top: float) -> Array:
+    """The point in the world [m], on the upper side of a board that has stayed at `rest` (3,)."""
+    in_world = wrench.transformed(root.rotation, root.position)
+    return zero_moment_point(in_world, _UP, rest + top * _UP, _MINIMUM_FORCE)
+
+
+def _wrench(
+    run: SimulatedRun, model: RobotModel, root: RootMotion, gravity: float
+) -> ContactWrench:
+    wrench, _ = MrAd(model).batch(
+        root.proper_acceleration(gravity),
+        root.angular_velocity,
+        root.angular_acceleration,
+        run.q,
+        run.truth.qd,
+        run.truth.qdd,
+    )
+    return wrench
+
+
+def _weight(root: RootMotion, com: Array) -> ContactWrench:
+    force = 100.0 * root.rotation[:, 2, :]
+    return ContactWrench(force, cross(com, force))
+
+
+def seen_from(ground: RootMotion, root: RootMotion) -> RootMotion:
+    """Motion of the root against the ground, as if that were a world at rest.
+
+    With d from the ground's origin to the root's, in the axes of the ground, where ω and α are
+    those of the ground: d¨ = Rᵀ(a_root − a) − α × d − ω × (ω × d) − 2 ω × ḋ.
+    """
+    into = np.swapaxes(ground.rotation, 1, 2)
+
+    def turned(vectors: Array) -> Array:
+        result: Array = np.einsum('tij,tj->ti', into, vectors)
+        return result
+
+    omega, alpha = ground.angular_velocity, ground.angular_acceleration
+    d = turned(root.position - ground.position)
+    velocity = turned(root.velocity - ground.velocity) - cross(omega, d)
+    acceleration = (
+        turned(root.acceleration - ground.acceleration)
+        - cross(alpha, d)
+        - cross(omega, cross(omega, d))
+        - 2.0 * cross(omega, velocity)
+    )
+    rotation = into @ root.rotation
+    omega_in_root = np.einsum('tji,tj->ti', rotation, omega)
+    alpha_in_root = np.einsum('tji,tj->ti', rotation, alpha)
+    angular_velocity = root.angular_velocity - omega_in_root
+    return RootMotion(
+        position=d,
+        rotation=rotation,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+        acceleration=acceleration,
+        angular_acceleration=root.angular_acceleration
+        - alpha_in_root
+        + cross(angular_velocity, omega_in_root),
+    )
+
 
 REPLAYED = 'replayed'
 """MR-AD as `izmp replay` computes it from the bag: derivatives by ACD at 500 Hz."""
@@ -51,15 +169,13 @@ def board_points(
         times (K,) [s]; pushed (K,) whether there is a push; cop (K, 3) the true one; and for each
         of NAMES (K, 3) the point that it gives; all in the board's frame [m].
     """
-    from izmp_lab.seesaw.bag import SeesawRecorder, record_seesaw
     from izmp_lab.seesaw.balancing_robot import load_balancing_robot
     from izmp_lab.seesaw.board import Seesaw
     from izmp_lab.seesaw.closed_loop import balance_on_seesaw
     from izmp_lab.seesaw.controller import MomentumController
-    from izmp_lab.seesaw.gains import gains
-    from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
-    from izmp_lab.seesaw.reference import ComReference
-    from izmp_lab.simulation.shove import Shove
+    from izmp_lab.seesaw.gains import ComReference, gains
+    from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder, record_seesaw
+    from izmp_lab.simulation.physics import Shove
 
     balancing, recorder = load_balancing_robot(robot), SeesawRecorder()
     plant = MujocoSeesaw(balancing, Seesaw(), observer=recorder)
@@ -92,7 +208,7 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     from izmp_dynamics.model.robot_model import load_model
     from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
     from izmp_dynamics.recording.recording import Recording
-    from izmp_lab.seesaw.sensed_robot import ROBOT_YAML
+    from izmp_lab.seesaw.mujoco_spec import ROBOT_YAML
 
     robot = load_robot_file(bag / ROBOT_YAML)
     with BagReader(bag) as reader:

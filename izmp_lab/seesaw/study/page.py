@@ -1,35 +1,23 @@
 """All pictures of `izmp experiments seesaw`, and the words of their page."""
 
-from types import ModuleType
-
 from izmp_dynamics.pages.page import Missing, Page
-from izmp_lab.seesaw.study.figures import (
-    damping,
-    equations,
-    fig02,
-    fig03,
-    fig04,
-    fig05,
-    gains,
-    izmp,
-    plants,
-    push_limit,
-)
+from izmp_lab.seesaw.study import checks, limits, printed
 from izmp_lab.seesaw.study.tasks import Study
+from izmp_lab.studies.publish import Figure
 
-FIGURES: dict[str, tuple[ModuleType, str]] = {
-    'equations': (equations, 'the equations of the paper in moving states'),
-    'izmp': (izmp, 'the IZMP on the moving board against the true CoP'),
-    'fig2': (fig02, 'error of the linear momentum after a push'),
-    'fig3': (fig03, 'error of the angular momentum after a push'),
-    'fig4': (fig04, 'angle of the board after a push'),
-    'fig5': (fig05, 'lateral CoM tracking a sine'),
-    'gains': (gains, 'the same gains for both controllers'),
-    'push_limit': (push_limit, 'how hard a push the robot stands'),
-    'plants': (plants, 'MuJoCo against ideal constraints'),
-    'damping': (damping, 'friction of the joints and the sampled loop'),
+FIGURES: dict[str, tuple[Figure, str]] = {
+    'equations': (checks.equations, 'the equations of the paper in moving states'),
+    'izmp': (checks.izmp, 'the IZMP on the moving board against the true CoP'),
+    'fig2': (printed.fig2, 'error of the linear momentum after a push'),
+    'fig3': (printed.fig3, 'error of the angular momentum after a push'),
+    'fig4': (printed.fig4, 'angle of the board after a push'),
+    'fig5': (printed.fig5, 'lateral CoM tracking a sine'),
+    'gains': (limits.gains, 'the same gains for both controllers'),
+    'push_limit': (limits.push_limit, 'how hard a push the robot stands'),
+    'plants': (checks.plants, 'MuJoCo against ideal constraints'),
+    'damping': (limits.damping, 'friction of the joints and the sampled loop'),
 }
-"""Name → module with `runs` and `picture`, and what it shows."""
+"""Name → figure, and what it shows."""
 
 _LEAD = (
     'Nava et al. (2017) let iCub balance with both feet on a semi-cylindrical seesaw by control '

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_lab.seesaw.study.robot_digest import robot_digest
+from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.studies.runs import Load, Run
 from izmp_lab.studies.store import Arrays
 
@@ -69,11 +69,7 @@ class Study:
         return self._run(controller, 'kkt', duration=self.duration)
 
     def shove(
-        self,
-        controller: str,
-        force: float,
-        gains: str = 'authors',
-        direction: str = 'lateral',
+        self, controller: str, force: float, gains: str = 'authors', direction: str = 'lateral'
     ) -> Run:
         """Describe a run with a push at 1 s that ends when the board must be level again."""
         push = f'{force:g}:{direction}:1:0.01'
@@ -223,9 +219,9 @@ def balance(
     from izmp_lab.seesaw.board import Seesaw
     from izmp_lab.seesaw.closed_loop import balance_on_seesaw
     from izmp_lab.seesaw.controller import MomentumController
+    from izmp_lab.seesaw.gains import ComReference
     from izmp_lab.seesaw.gains import gains as gains_of
-    from izmp_lab.seesaw.reference import ComReference
-    from izmp_lab.simulation.shove import Shove
+    from izmp_lab.simulation.physics import Shove
 
     balancing, seesaw = load_balancing_robot(robot), Seesaw()
     names = balancing.model.joint_names
@@ -301,8 +297,7 @@ def equations(load: Load, robot: str, states: int) -> Arrays:
     """
     from izmp_lab.seesaw.balancing_robot import load_balancing_robot
     from izmp_lab.seesaw.board import Seesaw
-    from izmp_lab.seesaw.kkt_plant import KktPlant
-    from izmp_lab.seesaw.moving_states import moving_state, rate, terms_of
+    from izmp_lab.seesaw.kkt_plant import KktPlant, moving_state, rate, terms_of
 
     plant = KktPlant(load_balancing_robot(robot), Seesaw())
     rows = []

@@ -7,11 +7,10 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
-from izmp_lab.simulation.mujoco.ankle_feedback import AnkleController, AnkleFeedback
-from izmp_lab.simulation.mujoco.engine import diverged, mujoco
+from izmp_lab.simulation.mujoco.feed_forward import AnkleController, AnkleFeedback
 from izmp_lab.simulation.mujoco.model import MujocoRobot
-from izmp_lab.simulation.mujoco.samples import Samples
-from izmp_lab.simulation.mujoco.signals import simulated_run
+from izmp_lab.simulation.mujoco.signals import Samples, simulated_run
+from izmp_lab.simulation.mujoco.spec import diverged, mujoco
 from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.plan import MotionPlan
@@ -48,11 +47,7 @@ class Sampling:
 
     @classmethod
     def at_rate(cls, rate: float, physics: Physics) -> 'Sampling':
-        """Sample at a rate [Hz].
-
-        Raises:
-            SimulationError: if the rate does not divide that of the physics.
-        """
+        """Sample at a rate [Hz]."""
         steps = 1.0 / (rate * physics.time_step) if rate > 0.0 else 0.0
         divisor = round(steps)
         if divisor < 1 or abs(steps - divisor) > 1e-9 * divisor:
@@ -87,11 +82,6 @@ def simulate(
 
     Returns:
         Ideal sensor signals and the truth. If the robot falls, the run ends there and says so.
-
-    Raises:
-        MotionError: with feedback, if a leg of the robot has not the geometry of `leg_ik`.
-        SimulationError: if the plan is for another robot or the simulation diverges.
-        UnknownNameError: if a push names an unknown link.
     """
     if plan.joint_names != plant.robot.joint_names:
         raise SimulationError(
@@ -203,9 +193,7 @@ class Execution:
         data, time = self.data, step * self.plant.physics.time_step
         if diverged(data):
             raise SimulationError(
-                f'The simulation diverged at {time:.3f} s.',
-                kind='diverged',
-                time=time,
+                f'The simulation diverged at {time:.3f} s.', kind='diverged', time=time
             )
         height = float(self._above_ground(data.qpos[:3]))
         upright = data.xmat[1].reshape(3, 3)[2, 2]
@@ -224,3 +212,47 @@ class Execution:
         """Heights (…) of places (…, 3) of the world above the ground [m]."""
         heights: Array = places[..., 2] - self.plant.terrain.height(places[..., :2])
         return heights
+
+
+class Lockstep:
+    """Executes a plan in pieces; together they are what `plant.simulate` returns.
+
+    Args:
+        plan: what the servos are to follow.
+        plant: the robot.
+        start: stamp of the first sample [ns].
+
+    Attributes:
+        duration: of the plan [s].
+    """
+
+    def __init__(self, plan: MotionPlan, plant: MujocoRobot, start: int = NANOSECONDS) -> None:
+        self.plan = plan
+        self.plant = plant
+        self.start = start
+        self.duration = plan.duration
+        self._execution = Execution(plan, plant, Sampling(start=start), (), None)
+        self._execution.begin()
+        self._next = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the plan has been executed, or the robot fell."""
+        return self._next >= self._execution.steps or bool(self._execution.fall)
+
+    def advance(self, steps: int) -> SimulatedRun:
+        """Execute the next steps of the physics; return a sample of each.
+
+        Args:
+            steps: how many; fewer are executed at the end of the plan and at a fall.
+        """
+        execution = self._execution
+        execution.samples = Samples.empty(self.plant, steps)
+        first = self._next
+        while self._next < first + steps and not self.is_over:
+            execution.step(self._next)
+            self._next += 1
+        step = round(self.plant.physics.time_step * NANOSECONDS)
+        stamps = execution.stamps() + step * first
+        samples = execution.samples.filled()
+        return simulated_run(samples, self.plant, self.plan.name, stamps, execution.fall)

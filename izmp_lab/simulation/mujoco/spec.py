@@ -7,22 +7,140 @@ root floats. Only the soles collide, with a small sphere at each corner, and onl
 feet do not touch each other, so every contact force is a ground reaction.
 """
 
+import logging
+import os
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
 from izmp_dynamics.model.urdf import Urdf
-from izmp_lab.simulation.mujoco.engine import mujoco
-from izmp_lab.simulation.mujoco.ground_geoms import add_ground
 from izmp_lab.simulation.physics import Physics, Servo
-from izmp_lab.simulation.terrain import Terrain
+from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
 from izmp_lab.simulation.visuals import Visual, visuals
+
+_GRAPHICS = 'MUJOCO_GL'
+
+# By default MuJoCo loads GLFW, which starts a subprocess; `open_renderer` does not need it.
+_is_named = _GRAPHICS in os.environ
+os.environ.setdefault(_GRAPHICS, 'disable')
+try:
+    import mujoco
+except ImportError as error:
+    raise MissingDependencyError('mujoco', 'The simulation', 'pip install mujoco') from error
+except Exception as error:  # it loads the OpenGL library that the environment asks for
+    raise SimulationError(
+        f"MuJoCo cannot be loaded ({error}). {_GRAPHICS} is '{os.environ.get(_GRAPHICS, '')}': "
+        'unset it, or install the library that it names.',
+        kind='mujoco_not_loaded',
+        cause=error,
+    ) from error
+finally:
+    if not _is_named:
+        del os.environ[_GRAPHICS]
+
+__all__ = ['diverged', 'mujoco']
+
+# MuJoCo would append its warnings to a file in the current folder; what matters is raised.
+mujoco.set_mju_user_warning(logging.getLogger(__name__).debug)
+
+_BAD = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
+
+
+def diverged(data: Any) -> bool:
+    """Return whether a position, velocity or acceleration of mujoco.MjData diverged.
+
+    MuJoCo then resets to its first state, with a warning only.
+    """
+    return any(data.warning[warning].number for warning in _BAD)
+
+
+_FLOOR = 'floor'
+_MATERIAL = 'checker'
+_PLANE_SIZE = [50.0, 50.0, 0.1]
+_BASE = 0.1
+"""How far a height field reaches down below its lowest point [m]."""
+
+
+def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
+    """Add a terrain to a mujoco.MjSpec.
+
+    Args:
+        spec: to add to.
+        terrain: the ground.
+        contact: friction and softness, as arguments of `add_geom`.
+    """
+    _add_surroundings(spec)
+    common = {'material': _MATERIAL, 'contype': 0, 'conaffinity': 1, **contact}
+    if isinstance(terrain, Flat):
+        _add_plane(spec, _FLOOR, common)
+    elif isinstance(terrain, Slope):
+        _add_plane(spec, _FLOOR, common)
+        if terrain.ramp.slope > 0.0:
+            half = -0.5 * terrain.ramp.slope
+            place = {'pos': [terrain.ramp.start, 0.0, 0.0]}
+            turn = {'quat': [np.cos(half), 0.0, np.sin(half), 0.0]}
+            # Two planes are two half spaces: the upper one counts, before the edge and beyond.
+            tint = {'rgba': [0.82, 0.86, 0.98, 1.0]}
+            _add_plane(spec, 'ramp', {**common, **place, **turn, **tint})
+    elif isinstance(terrain, Uneven):
+        _add_height_field(spec, terrain, common)
+    else:
+        raise SimulationError(
+            f'MuJoCo has no ground of the kind {type(terrain).__name__}.',
+            kind='unknown_terrain',
+            terrain=type(terrain).__name__,
+        )
+
+
+def _add_plane(spec: Any, name: str, arguments: dict[str, Any]) -> None:
+    kind = mujoco.mjtGeom.mjGEOM_PLANE
+    spec.worldbody.add_geom(name=name, type=kind, size=_PLANE_SIZE, **arguments)
+
+
+def _add_height_field(spec: Any, terrain: Uneven, arguments: dict[str, Any]) -> None:
+    grid = terrain.grid
+    half = 0.5 * terrain.cell * (len(grid) - 1)
+    lowest, highest = float(grid.min()), float(grid.max())
+    spec.add_hfield(
+        name=_FLOOR, nrow=len(grid), ncol=len(grid),
+        size=[half, half, highest - lowest, _BASE], userdata=grid.ravel().tolist(),
+    )  # fmt: skip
+    spec.worldbody.add_geom(
+        name=_FLOOR, type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname=_FLOOR,
+        pos=[0.0, 0.0, lowest], **arguments,
+    )  # fmt: skip
+
+
+def _add_surroundings(spec: Any) -> None:
+    spec.worldbody.add_light(
+        pos=[1.5, 1.5, 4.0], dir=[-0.35, -0.35, -0.9], castshadow=True,
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+    )  # fmt: skip
+    spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
+    spec.visual.quality.shadowsize = 2048
+    spec.add_texture(
+        name='sky', type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.75, 0.83, 0.92], rgb2=[0.96, 0.97, 0.98],
+    )  # fmt: skip
+    spec.add_texture(
+        name=_MATERIAL, type=mujoco.mjtTexture.mjTEXTURE_2D, width=256, height=256,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        rgb1=[0.80, 0.82, 0.84], rgb2=[0.72, 0.75, 0.78],
+    )  # fmt: skip
+    material = spec.add_material(name=_MATERIAL, texrepeat=[2, 2], texuniform=True)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _MATERIAL
+
 
 SPHERE_RADIUS = 0.01
 """Radius of the spheres at the corners of a sole [m]."""
@@ -221,7 +339,6 @@ def sphere_name(foot: Foot, corner: int) -> str:
 
 
 def _about_com(body: MassMoments) -> tuple[float, Array, Array]:
-    """Mass, centre of mass and inertia about it, in body axes."""
     mass = body.mass
     com = body.first_moment / mass if mass > 0.0 else np.zeros(3)
     return mass, com, body.inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
@@ -241,7 +358,6 @@ def _padded(*values: float) -> list[float]:
 
 
 def _drawn(shape: str, size: tuple[float, ...]) -> dict[str, Any]:
-    """MuJoCo's type and half sizes of a drawn shape."""
     if shape == 'box':
         return {'type': mujoco.mjtGeom.mjGEOM_BOX, 'size': [0.5 * edge for edge in size]}
     if shape == 'cylinder':

@@ -15,8 +15,7 @@ from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.model.audit import floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.visuals import colours
-from izmp_lab.simulation.webots.def_names import def_names
-from izmp_lab.simulation.webots.vrml import Document, Node, Use, parse
+from izmp_lab.simulation.webots.vrml import Document, Node, Use, def_names, parse
 
 
 def convert(urdf: Urdf, name: str, folder: Path) -> Document:
@@ -31,10 +30,6 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     Returns:
         The PROTO; the name of each solid, also by DEF, is that of its link, and no other node has
         a DEF.
-
-    Raises:
-        MissingDependencyError: without urdf2webots.
-        SimulationError: if urdf2webots cannot convert the URDF.
     """
     importer = _importer()
     robot, meshes = _reduced(urdf)

@@ -2,15 +2,109 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_lab.simulation.shove import Shove
-from izmp_lab.simulation.webots.device_names import DeviceNames, name_properties
+from izmp_lab.simulation.physics import Shove
 from izmp_lab.walking.gaits import GAITS
+
+IMU_ACCELEROMETER, IMU_GYRO, INERTIAL_UNIT = 'imu_accelerometer', 'imu_gyro', 'inertial_unit'
+ACCELEROMETERS, GPS, SENSOR_SUFFIX = 'accelerometers', 'gps', 'sensor_suffix'
+PADS = '_pads'
+"""Properties of the plugin that give devices other names; PADS follows the name of a foot."""
+
+
+@dataclass(frozen=True)
+class DeviceNames:
+    """Names of devices.
+
+    A motor is called like its joint.
+
+    Attributes:
+        sensor_suffix: what follows a joint in the name of its PositionSensor.
+        imu_accelerometer: Accelerometer of the IMU.
+        imu_gyro: Gyro of the IMU.
+        inertial_unit: InertialUnit of the IMU, which measures its orientation.
+        accelerometers: the further Accelerometers, in the order of the robot file.
+        gps: GPS; None if the robot file has no position.
+        pads: for each foot the TouchSensors at the corners of its sole, in their order; none for
+            a foot without a wrench.
+    """
+
+    sensor_suffix: str
+    imu_accelerometer: str
+    imu_gyro: str
+    inertial_unit: str
+    accelerometers: tuple[str, ...]
+    gps: str | None
+    pads: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, file: RobotFile) -> 'DeviceNames':
+        """Name the devices as `make_world` does: by the frames of the robot file."""
+        return cls(
+            sensor_suffix='_sensor',
+            imu_accelerometer=f'{file.imu.frame}_accelerometer',
+            imu_gyro=f'{file.imu.frame}_gyro',
+            inertial_unit=f'{file.imu.frame}_inertial_unit',
+            accelerometers=tuple(
+                f'{sensor.frame or sensor.topic}_accelerometer' for sensor in file.accelerometers
+            ),
+            gps=f'{file.position.frame or "root"}_gps' if file.position else None,
+            pads=tuple(
+                tuple(f'{foot.name}_pad_{corner}' for corner in range(len(foot.polygon)))
+                if foot.wrench
+                else ()
+                for foot in file.feet
+            ),
+        )
+
+    def renamed(self, names: Mapping[str, str], file: RobotFile) -> 'DeviceNames':
+        """Return these names with some replaced.
+
+        Args:
+            names: property → name, or names with commas between them.
+            file: the robot file; it names the feet.
+        """
+        given = dict(names)
+        pads = list(self.pads)
+        for index, foot in enumerate(file.feet):
+            if foot.name + PADS in given:
+                listed = _split(given.pop(foot.name + PADS))
+                _check_count(foot.name + PADS, listed, len(foot.polygon), 'corners of the sole')
+                pads[index] = listed
+        accelerometers = self.accelerometers
+        if ACCELEROMETERS in given:
+            accelerometers = _split(given.pop(ACCELEROMETERS))
+            count = len(file.accelerometers)
+            _check_count(ACCELEROMETERS, accelerometers, count, 'accelerometers in the robot file')
+        return replace(self, pads=tuple(pads), accelerometers=accelerometers, **given)
+
+
+def name_properties(file: RobotFile) -> tuple[str, ...]:
+    """Return the properties that `DeviceNames.renamed` takes."""
+    single = (SENSOR_SUFFIX, IMU_ACCELEROMETER, IMU_GYRO, INERTIAL_UNIT, GPS)
+    return (*single, ACCELEROMETERS, *(foot.name + PADS for foot in file.feet))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(','))
+
+
+def _check_count(name: str, listed: tuple[str, ...], count: int, what: str) -> None:
+    if len(listed) != count:
+        raise SimulationError(
+            f"The property '{name}' names {len(listed)} devices ({', '.join(listed)}), but there "
+            f'are {count} {what}; name one for each, with commas between them.',
+            kind='device_count',
+            property=name,
+            given=len(listed),
+            needed=count,
+        )
+
 
 NO_GAIT = 'none'
 
@@ -55,13 +149,7 @@ class Options:
 
     @classmethod
     def read(cls, properties: Mapping[str, str]) -> 'Options':
-        """Understand the properties.
-
-        Raises:
-            SimulationError: if `robot` is missing or a value is none that the property can have.
-            UnknownNameError: if a property or gait does not exist.
-            RobotFileError: if the robot file cannot be read.
-        """
+        """Understand the properties."""
         if 'robot' not in properties:
             raise SimulationError(
                 'The plugin needs the robot file: <plugin …><robot>/path/to/robot.yaml</robot>'

@@ -11,6 +11,7 @@ are known, so those at the corners of a sole give the whole wrench of the ground
 moment of friction on a point is zero). The mass of the pads is taken from the foot.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,77 @@ from izmp_dynamics.model.kinematic_tree import link_inertia
 from izmp_dynamics.model.robot_file import Foot, RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
-from izmp_lab.simulation.webots.def_names import def_names
-from izmp_lab.simulation.webots.device_names import DeviceNames
-from izmp_lab.simulation.webots.solid_mass import SolidMass, ball
+from izmp_lab.simulation.webots.options import DeviceNames
 from izmp_lab.simulation.webots.start_pose import StartPose
-from izmp_lab.simulation.webots.vrml import Document, Node
+from izmp_lab.simulation.webots.vrml import Document, Node, def_names
+
+
+@dataclass(frozen=True)
+class SolidMass:
+    """How the mass of a solid is distributed.
+
+    Attributes:
+        mass: [kg].
+        com: (3,) centre of mass in the solid [m].
+        inertia: (3, 3) about the centre of mass, in the solid's axes [kg·m²].
+    """
+
+    mass: float
+    com: Array
+    inertia: Array
+
+    @classmethod
+    def of_kdl(cls, inertia: Any) -> 'SolidMass':
+        """Take over a PyKDL.RigidBodyInertia about the solid's origin."""
+        com = inertia.getCOG()
+        about_com = inertia.RefPoint(com).getRotationalInertia()
+        tensor = np.array([about_com[index] for index in range(9)]).reshape(3, 3)
+        return cls(inertia.getMass(), np.array([com[0], com[1], com[2]]), tensor)
+
+    def moved(self, R: Array, p: Array) -> 'SolidMass':
+        """Express it in the frame in which this one's frame has the pose R (3, 3), p (3,) [m]."""
+        return SolidMass(self.mass, p + R @ self.com, R @ self.inertia @ R.T)
+
+    def without(self, part: 'SolidMass') -> 'SolidMass':
+        """Return what remains if a part is taken away."""
+        mass = self.mass - part.mass
+        com = (self.mass * self.com - part.mass * part.com) / mass
+        inertia = self._about(com) - part._about(com)
+        if np.linalg.eigvalsh(inertia).min() <= 0.0:
+            raise SimulationError(
+                f'A foot of {self.mass:.3g} kg is too light for the pads of its sole; its inertia '
+                'would not be positive.',
+                kind='foot_too_light',
+                mass=self.mass,
+            )
+        return SolidMass(mass, com, inertia)
+
+    def node(self) -> Node:
+        """Return the Physics node."""
+        tensor = self.inertia
+        return Node(
+            'Physics',
+            {
+                'density': (-1.0,),
+                'mass': (self.mass,),
+                'centerOfMass': self.com.tolist(),
+                'inertiaMatrix': [
+                    *np.diag(tensor).tolist(), tensor[0, 1], tensor[0, 2], tensor[1, 2],
+                ],
+            },
+        )  # fmt: skip
+
+    def _about(self, point: Array) -> Array:
+        """Inertia (3, 3) about a point (3,)."""
+        arm = self.com - point
+        about: Array = self.inertia + self.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return about
+
+
+def ball(mass: float, radius: float, middle: Array) -> SolidMass:
+    """Return a solid ball with its middle (3,) [m]."""
+    return SolidMass(mass, middle, 0.4 * mass * radius**2 * np.eye(3))
+
 
 PAD_RADIUS = 0.01
 """Radius of the spheres at the corners of a sole [m]; as in the MuJoCo model."""
@@ -59,9 +126,6 @@ class ProtoBuilder:
         file: the robot file, with a wrench for each foot that has a sole of pads.
         pose: how the robot stands when the world begins.
         gain: P of the motors' position control [1/s].
-
-    Raises:
-        SimulationError: if something of the URDF is missing in the PROTO.
     """
 
     def __init__(
@@ -106,7 +170,6 @@ class ProtoBuilder:
         return self.document
 
     def _place(self, link: str, solid: Node) -> None:
-        """Write the exact poses of all that a solid carries."""
         for child in _children(solid):
             if child.type in _JOINTS:
                 end = child.fields['endPoint']
@@ -195,13 +258,11 @@ class ProtoBuilder:
             )
 
     def _relative(self, link: str, frame: str) -> tuple[Array, Array]:
-        """Pose of a frame in a link that is fixed to it."""
         base, mount = self.model.mount(link), self.model.mount(frame)
         R = base.body_R_frame.T
         return R @ mount.body_R_frame, R @ (mount.p_frame_in_body - base.p_frame_in_body)
 
     def _carrier(self, frame: str) -> str:
-        """Return the nearest link that carries a frame and is a solid."""
         self.model.mount(frame)
         while frame not in self.solids:
             frame = self.parents[frame]
@@ -288,7 +349,6 @@ def _append(solid: Node, child: Node) -> None:
 
 
 def _set_pose(node: Node, R: Array, p: Array) -> None:
-    """Write translation and rotation, ahead of the other fields."""
     rest = {key: value for key, value in node.fields.items() if key not in _POSE}
     node.fields = {'translation': tuple(p), 'rotation': axis_angle(R), **rest}
 

@@ -9,6 +9,7 @@ from scipy.interpolate import CubicHermiteSpline
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_lab.walking.plan import smooth_step
 
 _TOLERANCE = 1e-6
 """How far beyond a limit a position may lie [rad] or [m]: the rounding of messages."""
@@ -34,16 +35,10 @@ class Trajectory:
     velocities: Array | None = None
 
     def columns(self, model: RobotModel) -> list[int]:
-        """Return where the joints stand in the model.
-
-        Raises:
-            MotionError: if the trajectory is for another robot or for no joint, has no points,
-                times that do not increase or beyond `LONGEST`, or values that are not finite.
-        """
+        """Return where the joints stand in the model."""
         if not self.joint_names:
             raise MotionError(
-                'The trajectory names no joints; joint_names must not be empty.',
-                kind='no_joints',
+                'The trajectory names no joints; joint_names must not be empty.', kind='no_joints'
             )
         unknown = [name for name in self.joint_names if name not in model.joint_names]
         if unknown or len(set(self.joint_names)) < len(self.joint_names):
@@ -59,12 +54,7 @@ class Trajectory:
         return [model.joint_names.index(name) for name in self.joint_names]
 
     def rows(self, model: RobotModel, time_step: float) -> Array:
-        """Return the positions (T, n) at every time step from the first point to the last.
-
-        Raises:
-            MotionError: as `columns`, or if a position is beyond a limit of its joint, also
-                between points, where a curve with velocities can overshoot.
-        """
+        """Return the positions (T, n) at every time step from the first point to the last."""
         columns = self.columns(model)
         self._check_limits(model, columns, self.times, self.positions)
         if len(self.times) == 1:
@@ -113,10 +103,7 @@ class Trajectory:
                 shape=self.velocities.shape,
             )
         if not all(np.isfinite(array).all() for array in arrays if array is not None):
-            raise MotionError(
-                'In the trajectory not every number is finite.',
-                kind='not_finite',
-            )
+            raise MotionError('In the trajectory not every number is finite.', kind='not_finite')
         if (np.diff(self.times) <= 0.0).any():
             raise MotionError(
                 "The trajectory's times do not increase from point to point.",
@@ -136,3 +123,58 @@ class Trajectory:
 def _listed(names: Sequence[str]) -> str:
     more = f' and {len(names) - 5} more' if len(names) > 5 else ''
     return ', '.join(names[:5]) + more
+
+
+class Mover:
+    """Lets the joints follow rows of positions, one for each time step.
+
+    They go smoothly from where they are to the first row, hold it, follow the rows and hold the
+    last one. A motor takes a commanded position during the following step; so the row of the next
+    instant is commanded.
+
+    Args:
+        name: of the motion.
+        columns: (m,) which joints move.
+        rows: (T, m) their positions [rad] or [m].
+        now: (m,) their present positions; NaN where they are not known [rad] or [m].
+        time: present time [s].
+        time_step: between the rows [s].
+        approach: time of going to the first row [s].
+        settle: time of holding it [s].
+
+    Attributes:
+        begin: when the rows begin [s].
+        end: when they are over [s].
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[int],
+        rows: Array,
+        now: Array,
+        time: float,
+        time_step: float,
+        approach: float,
+        settle: float,
+    ) -> None:
+        self.name, self.columns, self.rows, self.time_step = name, list(columns), rows, time_step
+        self.now = np.where(np.isfinite(now), now, rows[0])
+        self.start, self.approach = time, approach
+        self.begin = time + approach + settle
+        self.end = self.begin + time_step * (len(rows) - 1)
+
+    def targets(self, time: float) -> Array:
+        """Return the positions (m,) for the instant after `time` [s]."""
+        next_instant = time + self.time_step
+        row = round((next_instant - self.begin) / self.time_step)
+        if row > 0 or next_instant >= self.start + self.approach:
+            target: Array = self.rows[min(max(row, 0), len(self.rows) - 1)]
+            return target
+        rise = smooth_step((next_instant - self.start) / self.approach)
+        blended: Array = self.now + rise * (self.rows[0] - self.now)
+        return blended
+
+    def is_over(self, time: float) -> bool:
+        """Whether the last row has been reached."""
+        return time >= self.end - 0.5 * self.time_step

@@ -5,12 +5,39 @@ what stands in such files is understood, not JavaScript templates and not all of
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from izmp_dynamics.base.errors import SimulationError
-from izmp_lab.simulation.webots.def_names import IDENTIFIER
+
+IDENTIFIER = re.compile(
+    r'(?!(?:DEF|EXTERNPROTO|FALSE|IS|NULL|PROTO|TRUE|USE)\Z)[A-Za-z_][A-Za-z0-9_]*'
+)
+"""What a DEF or PROTO may be called in Webots' files."""
+
+
+def def_names(links: Sequence[str]) -> dict[str, str]:
+    """Return link → DEF name, each one once; a link whose name is an identifier keeps it.
+
+    Args:
+        links: all links, in the order of the URDF.
+    """
+    names = {link: link for link in links if IDENTIFIER.fullmatch(link)}
+    taken = set(names)
+    for link in links:
+        if link in names:
+            continue
+        stem = re.sub(r'\W', '_', link, flags=re.ASCII)
+        stem = stem if IDENTIFIER.fullmatch(stem) else f'link_{stem}'
+        name, count = stem, 1
+        while name in taken:
+            count += 1
+            name = f'{stem}_{count}'
+        names[link] = name
+        taken.add(name)
+    return names
+
 
 HEADER = '#VRML_SIM R2025a utf8'
 """First line of a file of Webots R2025a."""
@@ -92,26 +119,16 @@ class Document:
 
 
 def parse(text: str) -> Document:
-    """Read a file; comments are left out.
-
-    Raises:
-        SimulationError: if it is not a Webots file, or has a syntax error; the message names the
-            line.
-    """
+    """Read a file; comments are left out."""
     if not text.startswith('#VRML_SIM '):
         raise SimulationError(
-            'This is not a Webots file: its first line is not #VRML_SIM ….',
-            kind='not_vrml',
+            'This is not a Webots file: its first line is not #VRML_SIM ….', kind='not_vrml'
         )
     return _Parser(text).document()
 
 
 def write(document: Document) -> str:
-    """Write a file: two spaces for each level, numbers with twelve digits.
-
-    Raises:
-        SimulationError: if a DEF or the PROTO has a name that Webots does not take.
-    """
+    """Write a file: two spaces for each level, numbers with twelve digits."""
     lines = [HEADER, *(f'# {remark}' for remark in document.remarks), '']
     lines += [f'EXTERNPROTO {_quoted(address)}' for address in document.external]
     lines += [''] if document.external else []
@@ -216,7 +233,6 @@ class _Parser:
         return items
 
     def _word(self) -> str:
-        """The next token if it is a word, else nothing."""
         inside = self.next < len(self.tokens) and self.tokens[self.next][0] == 'word'
         return self.tokens[self.next][1] if inside else ''
 

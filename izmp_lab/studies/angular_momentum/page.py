@@ -1,32 +1,22 @@
 """All pictures of `izmp experiments angular_momentum`, and the words of their page."""
 
-from types import ModuleType
-
 from izmp_dynamics.pages.page import Missing, Page
-from izmp_lab.studies.angular_momentum import (
-    choices,
-    com,
-    execution,
-    grid,
-    schemes,
-    timings,
-    weights,
-    zmp,
-)
+from izmp_lab.studies.angular_momentum import execution, grid, schemes
 from izmp_lab.studies.angular_momentum.study import DOUBLE_SUPPORT, Study
-from izmp_lab.walking.momentum_parameters import SCHEMES
+from izmp_lab.studies.publish import Figure
+from izmp_lab.walking.walk_parameters import SCHEMES
 
-FIGURES: dict[str, tuple[ModuleType, str]] = {
-    'schemes': (schemes, 'E1 to E4: the ZMP of all bodies against the wanted one'),
-    'zmp': (zmp, 'the same over time'),
-    'com': (com, 'the centre of mass over time, E1 to E4'),
-    'grid': (grid, 'step time and step length: where it works, and why it stops'),
-    'execution': (execution, 'the walks in MuJoCo, on shorter and shorter soles'),
-    'weights': (weights, 'what the weights decide'),
-    'choices': (choices, 'nodes, the end of the window, straight knees'),
-    'timings': (timings, 'how long planning takes'),
+FIGURES: dict[str, tuple[Figure, str]] = {
+    'schemes': (schemes.schemes, 'E1 to E4: the ZMP of all bodies against the wanted one'),
+    'zmp': (schemes.zmp, 'the same over time'),
+    'com': (schemes.com, 'the centre of mass over time, E1 to E4'),
+    'grid': (grid.grid, 'step time and step length: where it works, and why it stops'),
+    'execution': (execution.execution, 'the walks in MuJoCo, on shorter and shorter soles'),
+    'weights': (grid.weights, 'what the weights decide'),
+    'choices': (grid.options, 'nodes, the end of the window, straight knees'),
+    'timings': (execution.timings, 'how long planning takes'),
 }
-"""Name → module with `runs` and `picture`, and what it shows."""
+"""Name → figure, and what it shows."""
 
 _LEAD = (
     'Mayr, Gattringer and Bremer replan the motion of the centre of mass every 0.1 s, as a '
@@ -63,11 +53,7 @@ MISSING = (
         'figure is made here with biped31.',
         'A legible poster, the robot and its gait.',
     ),
-    Missing(
-        'The robot',
-        'Not stated; here biped31 and TALOS.',
-        'Its model.',
-    ),
+    Missing('The robot', 'Not stated; here biped31 and TALOS.', 'Its model.'),
     Missing(
         'That a walk planned with a point mass (E1) is executed worse, on long soles',
         'On its own soles, 0.24 m, biped31 tracks the centre of mass of E1 no worse than that of '

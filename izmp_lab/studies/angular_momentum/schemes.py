@@ -2,12 +2,44 @@
 
 from typing import Any
 
-from izmp_dynamics.pages.look import Look, log_ticks, panels
+import numpy as np
+
+from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.study import SCHEMES, Robot, Study, Trial
-from izmp_lab.studies.angular_momentum.styles import LABELS, MARKERS, entry, style
 from izmp_lab.studies.angular_momentum.walks import Score
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.publish import figure
+from izmp_lab.studies.runs import Load
+
+LABELS = {
+    'E1': 'E1: point mass',
+    'E2': 'E2: second iteration',
+    'E3': 'E3: 16 uniform nodes',
+    'E4': 'E4: 8 nodes, half early',
+}
+MARKERS = {'E1': 's', 'E2': 'D', 'E3': '^', 'E4': 'o'}
+
+_COLOURS = {'E1': 'ir-md', 'E2': 'other', 'E3': 'cop', 'E4': 'mr-ad'}
+_DASHES: dict[str, Any] = {'E1': (0, (4, 1.6)), 'E2': (0, (2, 1)), 'E3': (0, (1, 1)), 'E4': '-'}
+_WIDTHS = {'E1': 1.3, 'E2': 1.3, 'E3': 2.2, 'E4': 1.2}
+
+
+def style(look: Look, scheme: str, **others: Any) -> dict[str, Any]:
+    """Arguments of matplotlib's `plot` for a scheme."""
+    own = {
+        'color': look[_COLOURS[scheme]],
+        'linestyle': _DASHES[scheme],
+        'linewidth': _WIDTHS[scheme],
+    }
+    return own | others
+
+
+def entry(look: Look, scheme: str, **others: Any) -> Entry:
+    """Legend entry of a scheme."""
+    keywords = style(look, scheme, **others)
+    del keywords['color']
+    return Entry(LABELS[scheme], line(look, _COLOURS[scheme], **keywords))
+
 
 LIMITS = {'rms': (4.0, 1.5), 'largest': (16.0, 4.0)}
 """Of E3 and E4 in x and y [mm]."""
@@ -18,12 +50,12 @@ WORSE, SAME = 6.0, 1.1
 Scores = dict[tuple[Robot, str], Score]
 
 
-def runs(study: Study) -> tuple[Run, ...]:
-    """What the figure needs."""
-    return tuple(study.score(robot, Trial(scheme)) for robot in study.robots for scheme in SCHEMES)
-
-
-def picture(study: Study, load: Load) -> Picture:
+@figure(
+    lambda study: tuple(
+        study.score(robot, Trial(scheme)) for robot in study.robots for scheme in SCHEMES
+    )
+)
+def schemes(study: Study, load: Load) -> Picture:
     """Draw the figure."""
     names = [robot.name for robot in study.robots]
     found = {
@@ -113,3 +145,136 @@ def _facts(name: str, found: dict[tuple[str, str], Score]) -> list[Fact]:
              wanted=f'≤ {SAME:g}', holds=same <= SAME),
     ]  # fmt: skip
     return facts
+
+
+_DRAWN = ('E1', 'E4')
+_FROM_STEP, _TO_STEP = 3, 7
+
+
+@figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
+def zmp(study: Study, load: Load) -> Picture:
+    """Draw the figure."""
+    walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
+    any_walk = walks['E1']
+    begins = any_walk['begins']
+    start, end = begins[_FROM_STEP], begins[_TO_STEP]
+    rows = (any_walk['times'] >= start) & (any_walk['times'] <= end)
+    times = any_walk['times'][rows] - start
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            Entry('wanted ZMP', line(look, 'muted', linewidth=2.4)),
+            *(entry(look, scheme) for scheme in SCHEMES),
+        ]
+        canvas, axes = panels(width, 4, legend, height=2.1)
+        for axis in (0, 1):
+            upper, lower = axes[axis], axes[axis + 2]
+            wanted = 1e3 * (any_walk['wanted'][rows, axis] - any_walk['wanted'][rows, axis][0])
+            upper.plot(times, wanted, color=look['muted'], linewidth=2.4)
+            for scheme in SCHEMES:
+                zmp, goal = (walks[scheme][name][rows, axis] for name in ('zmp', 'wanted'))
+                if scheme in _DRAWN:
+                    upper.plot(times, 1e3 * (zmp - goal) + wanted, **style(look, scheme))
+                lower.plot(times, 1e3 * (zmp - goal), **style(look, scheme))
+            for ax in (upper, lower):
+                ax.set(xlabel='time [s]', xlim=(0, times[-1]))
+            upper.set_ylabel(f'ZMP in {"xy"[axis]} [mm]')
+            lower.set_ylabel(f'its error in {"xy"[axis]} [mm]')
+        return canvas
+
+    lift = _just_after_lift_off(walks['E4'])
+    return Picture(
+        name='zmp',
+        title='The ZMP of all bodies over time',
+        source='Figure of the poster',
+        draw=draw,
+        facts=(
+            Fact('after', 'largest error in x within 0.15 s after lift-off, E4', lift[0], 'mm', 1),
+            Fact('else', 'largest error in x at all other times, E4', lift[1], 'mm', 1),
+        ),
+        seen='Above, the ZMP of all bodies of biped31 for E1 and E4 during four steps, below, the '
+        'distance from the wanted one for all four; steps of 0.8 s and 0.25 m, and the first '
+        '0.2 s of each on both feet.',
+        paper='Likewise, E1 to E4, over 4.8 s.',
+        ours='What is left with E4 is {after} at most within 0.15 s after lift-off, and {else} at '
+        'all other times: the swing begins with a jump of its jerk, and between two knots neither '
+        'the polygon of the angular momentum nor the acceleration of the cubic spline can bend.',
+        why='',
+        data=Table(
+            ('scheme', 'time [s]', 'error in x [mm]', 'error in y [mm]'),
+            [
+                [LABELS[scheme], float(t), 1e3 * float(error[0]), 1e3 * float(error[1])]
+                for scheme, walk in walks.items()
+                for t, error in zip(times, (walk['zmp'] - walk['wanted'])[rows], strict=True)
+            ],
+        ),
+    )
+
+
+def _just_after_lift_off(walk: dict[str, Any]) -> tuple[float, float]:
+    """Largest error in x [mm] within 0.15 s after a lift-off, and at other times of steps."""
+    times, begins = walk['times'], walk['begins']
+    error = 1e3 * np.abs(walk['zmp'] - walk['wanted'])[:, 0]
+    walking = (times >= begins[0]) & (times < begins[-1])
+    since = np.mod(times - begins[0], begins[1] - begins[0])
+    after = (since >= 0.2) & (since < 0.35)
+    return float(error[walking & after].max()), float(error[walking & ~after].max())
+
+
+SHOWN = 4.8
+"""Time that the poster shows [s]."""
+
+
+@figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
+def com(study: Study, load: Load) -> Picture:
+    """Draw the figure."""
+    walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
+    start = walks['E1']['begins'][0]
+    times = walks['E1']['times'] - start
+    rows = (times >= 0.0) & (times <= SHOWN)
+
+    def draw(look: Look, width: float) -> Any:
+        canvas, axes = panels(width, 4, [entry(look, scheme) for scheme in SCHEMES], height=2.1)
+        reference = walks['E1']['com']
+        for axis in (0, 1):
+            for scheme, walk in walks.items():
+                track, apart = walk['com'][rows, axis], (walk['com'] - reference)[rows, axis]
+                axes[axis].plot(times[rows], track, **style(look, scheme))
+                axes[axis + 2].plot(times[rows], 1e3 * apart, **style(look, scheme))
+            for ax in (axes[axis], axes[axis + 2]):
+                ax.set(xlabel='time since the first step [s]', xlim=(0, SHOWN))
+            axes[axis].set_ylabel(f'CoM in {"xy"[axis]} [m]')
+            axes[axis + 2].set_ylabel(f'from that of E1 in {"xy"[axis]} [mm]')
+        return canvas
+
+    apart = {
+        scheme: 1e3 * np.abs(walk['com'] - walks['E1']['com'])[rows].max(axis=0)
+        for scheme, walk in walks.items()
+    }
+    return Picture(
+        name='com',
+        title='The centre of mass over time',
+        source='Figure of the poster',
+        draw=draw,
+        facts=tuple(
+            Fact(f'{scheme}_{letter}',
+                 f'largest distance from the CoM of E1 in {letter}, {scheme}',
+                 float(apart[scheme][axis]), 'mm', 1)
+            for scheme in SCHEMES if scheme != 'E1'
+            for axis, letter in enumerate('xy')
+        ),
+        seen='Above, the centre of mass of biped31 for E1 to E4, over the 4.8 s that the poster '
+        'shows; below, how far it is from that of E1.',
+        paper='The position of the CoM for E1 to E4 over 4.8 s; values cannot be read.',
+        ours='The angular momentum moves the centre of mass by up to {E4_x} in x and {E4_y} in y '
+        '(E4), {E3_x} and {E3_y} (E3), {E2_x} and {E2_y} (E2).',
+        why='Robot and gait are not those of the poster, which states neither.',
+        data=Table(
+            ('scheme', 'time [s]', 'CoM x [m]', 'CoM y [m]'),
+            [
+                [LABELS[scheme], float(t), float(x), float(y)]
+                for scheme, walk in walks.items()
+                for t, (x, y) in zip(times[rows], walk['com'][rows], strict=True)
+            ],
+        ),
+    )  # fmt: skip

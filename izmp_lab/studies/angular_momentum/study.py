@@ -6,19 +6,57 @@ what is taken is in the trial and in `MomentumParameters`.
 """
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.resources import find_resource
-from izmp_lab.studies.angular_momentum import talos
+from izmp_dynamics.pages.files import write_files
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Run
-from izmp_lab.walking.momentum_parameters import MomentumParameters
 from izmp_lab.walking.sway import BIPED31_POSTURE
-from izmp_lab.walking.walk_parameters import WalkParameters
+from izmp_lab.walking.walk_parameters import MomentumParameters, WalkParameters
+
+POSTURE = {
+    'arm_left_2_joint': 0.3, 'arm_left_4_joint': -1.2,
+    'arm_right_2_joint': -0.3, 'arm_right_4_joint': -1.2,
+}  # fmt: skip
+"""Joint positions at rest [rad]: the arms hang, with bent elbows."""
+
+_URDF = 'cmeel.prefix/share/example-robot-data/robots/talos_data/robots/talos_reduced.urdf'
+_SOLE = [[0.1, 0.06], [-0.1, 0.06], [-0.1, -0.06], [0.1, -0.06]]
+
+
+def find_urdf() -> Path:
+    """Return the path of TALOS's URDF."""
+    for folder in map(Path, sys.path):
+        if (folder / _URDF).is_file():
+            return folder / _URDF
+    raise MissingDependencyError('example-robot-data', 'TALOS', 'pip install example-robot-data')
+
+
+def write_robot_file(folder: Path) -> Path:
+    """Write talos.yaml into a folder, and return its path."""
+    robot = {
+        'urdf': str(find_urdf()),
+        'root': 'base_link',
+        'joints': {'topic': 'joint_states'},
+        'imu': {'topic': 'imu', 'frame': 'imu_link'},
+        'feet': [
+            {'name': f'{side}_foot', 'sole': f'{side}_sole_link', 'polygon': _SOLE}
+            for side in ('left', 'right')
+        ],
+    }
+    text = '# TALOS of example-robot-data, with the soles that its URDF lacks.\n'
+    text += yaml.safe_dump(robot, sort_keys=False)
+    write_files({'talos.yaml': text.encode()}, folder)
+    return folder / 'talos.yaml'
+
 
 WALKS = 'izmp_lab.studies.angular_momentum.walks'
 SCHEMES = ('E1', 'E2', 'E3', 'E4')
@@ -157,7 +195,6 @@ class Study:
 
 
 def _plain(robot: Robot) -> dict[str, Any]:
-    """What decides the result."""
     return {
         **dataclasses.asdict(robot.key),
         'posture': dict(robot.posture),
@@ -172,11 +209,11 @@ def _robots(folder: Path) -> tuple[Robot, ...]:
         ankle_feedback=True, soles=(0.24, 0.16, 0.12, 0.10, 0.08),
     )  # fmt: skip
     try:
-        path = talos.write_robot_file(folder)
+        path = write_robot_file(folder)
     except MissingDependencyError:
         return (own,)
     other = Robot(
-        'TALOS', RobotKey.of(path), talos.POSTURE, 0.86, ankle_feedback=False,
+        'TALOS', RobotKey.of(path), POSTURE, 0.86, ankle_feedback=False,
         soles=(0.20, 0.16, 0.12, 0.10, 0.08),
     )  # fmt: skip
     return own, other

@@ -6,14 +6,17 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels, patch
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.fall_alarm.outcome import (
+from izmp_lab.studies.fall_alarm.study import (
+    KINDS,
     TOO_LATE,
     Outcome,
+    Study,
     least,
     mean,
     share_in_time,
 )
-from izmp_lab.studies.fall_alarm.study import KINDS, Study
+from izmp_lab.studies.fall_alarm.trials import HELD_UP, LATE, LOST, QUEUE
+from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
 WANTED = {'walking': 0.5, 'standing': 0.8}
@@ -32,7 +35,8 @@ def outcomes(study: Study, load: Load, threshold: float | None = None) -> dict[s
     return {kind: Outcome.of(study.found(kind, load), threshold) for kind in KINDS}
 
 
-def picture(study: Study, load: Load) -> Picture:
+@figure(runs)
+def leads(study: Study, load: Load) -> Picture:
     """Draw the histograms."""
     found = outcomes(study, load)
 
@@ -124,3 +128,156 @@ def facts(found: dict[str, Outcome]) -> tuple[Fact, ...]:
                  least(each.raised), 's', 2),
         ]  # fmt: skip
     return tuple(all_facts)
+
+
+GROUPS = {'exact': ('exact stamps', 'mr-ad', '-'), 'bus': ('as over a bus', 'ir-md', '--')}
+
+
+@figure(runs)
+def messages(study: Study, load: Load) -> Picture:
+    """Draw the leads with and without such messages."""
+    found = {kind: _outcomes(study, load, kind) for kind in KINDS}
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            *(
+                Entry(text, line(look, colour, linestyle=style))
+                for text, colour, style in GROUPS.values()
+            ),
+            Entry('too late to act', line(look, 'outside', linestyle=':')),
+        ]
+        canvas, axes = panels(width, len(KINDS), legend, titles=True)
+        for ax, kind in zip(axes, KINDS, strict=True):
+            for group, (_, colour, style) in GROUPS.items():
+                leads = np.sort(found[kind][group].leads)
+                share = 100.0 * np.arange(1, len(leads) + 1) / max(len(leads), 1)
+                ax.step(leads, share, where='post', color=look[colour], linestyle=style)
+            ax.axvline(TOO_LATE, color=look['outside'], linestyle=':')
+            ax.set(xlim=(0.0, 2.0), xlabel='lead [s]', ylabel='falls with no longer lead [%]')
+            ax.set_title(kind, fontsize=9.5, loc='left')
+        return canvas
+
+    return Picture(
+        name='messages',
+        title='Late and lost messages',
+        source='Messages',
+        draw=draw,
+        facts=_facts(found),
+        seen=f'The seed decides in which half of the trials each topic’s messages are stamped '
+        f'late (exponentially distributed, {1e3 * LATE:g} ms in the mean), held up in a queue '
+        f'({100.0 * HELD_UP:g} %, up to {1e3 * QUEUE:g} ms, with those behind them) or lost '
+        f'({100.0 * LOST:g} %). Share of the falls over the lead.',
+        paper='',
+        ours='Walking: {falls_walking_exact} falls with exact stamps, {mean_walking_exact} in the '
+        'mean, {share_walking_exact} with 0.2 s or more, {false_walking_exact} false alarms in '
+        '{hours_walking_exact}; {falls_walking_bus} with messages as over a bus: '
+        '{mean_walking_bus}, {share_walking_bus}, {false_walking_bus} in {hours_walking_bus}. '
+        'Standing: {mean_standing_exact} and {mean_standing_bus} in the mean.',
+        why='',
+        data=Table(
+            ('kind', 'messages', 'seed', 'lead [s]'),
+            [
+                [kind, GROUPS[group][0], str(seed), lead]
+                for kind, groups in found.items()
+                for group, each in groups.items()
+                for seed, lead in zip(each.seeds.tolist(), each.leads.tolist(), strict=True)
+            ],
+        ),
+    )
+
+
+def _outcomes(study: Study, load: Load, kind: str) -> dict[str, Outcome]:
+    trials = study.found(kind, load)
+    return {
+        'exact': Outcome.of([trial for trial in trials if not trial.bus]),
+        'bus': Outcome.of([trial for trial in trials if trial.bus]),
+    }
+
+
+def _facts(found: dict[str, dict[str, Outcome]]) -> tuple[Fact, ...]:
+    facts: list[Fact] = []
+    for kind, groups in found.items():
+        for group, each in groups.items():
+            key, of = f'{kind}_{group}', f'{kind}, {GROUPS[group][0]}'
+            facts += [
+                Fact(f'falls_{key}', f'falls, {of}', len(each.leads), '', 0),
+                Fact(f'mean_{key}', f'mean lead, {of}', mean(each.leads), 's', 2),
+                Fact(
+                    f'share_{key}', f'leads of 0.2 s or more, {of}', 100.0 * each.in_time, '%', 1
+                ),
+                Fact(f'false_{key}', f'false alarms, {of}', len(each.false_alarms), '', 0),
+                Fact(f'hours_{key}', f'time survived, {of}', each.hours, 'h', 2),
+            ]
+    return tuple(facts)
+
+
+SOON = 0.5
+"""A lead below it is listed, although it is long enough to act [s]."""
+
+_HEADINGS = (
+    'kind', 'seed', 'what', 'at [s]', 'since the push [s]', 'impulse [N·s]', 'direction [°]',
+)  # fmt: skip
+
+
+@figure(runs)
+def failures(study: Study, load: Load) -> Picture:
+    """Draw the pushes behind them."""
+    found = outcomes(study, load)
+    rows: list[list[str | float]] = []
+    late = false = 0
+    for kind in KINDS:
+        falls = {trial.seed: trial for trial in study.found(kind, load)}
+        for seed, lead in zip(found[kind].seeds.tolist(), found[kind].leads, strict=True):
+            if lead < SOON:
+                trial = falls[seed]
+                before = trial.pushes[trial.pushes[:, 0] < trial.fallen]
+                push = tuple(before[-1].tolist()) if len(before) else ()
+                what = 'no alarm' if lead == 0.0 else f'lead of {lead:.2f} s'
+                rows.append([kind, str(seed), what, *_push(trial.fallen, push)])
+                late += int(lead < TOO_LATE)
+        for each in found[kind].false_alarms:
+            rows.append([kind, str(each.seed), 'false alarm', *_push(each.begin, each.push)])
+            false += 1
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            Entry('false alarm', line(look, 'outside', marker='x', linestyle='none')),
+            Entry('lead below 0.5 s', line(look, 'mr-ad', marker='o', linestyle='none')),
+        ]
+        canvas, axes = panels(width, len(KINDS), legend, titles=True)
+        for ax, kind in zip(axes, KINDS, strict=True):
+            for _, _, what, _, since, impulse, _ in (row for row in rows if row[0] == kind):
+                false_one = what == 'false alarm'
+                ax.plot([since], [impulse], color=look['outside' if false_one else 'mr-ad'],
+                        marker='x' if false_one else 'o', linestyle='none')  # fmt: skip
+            ax.set(xlabel='time since the last push [s]', ylabel='impulse of the last push [N·s]')
+            ax.set_title(kind, fontsize=9.5, loc='left')
+        return canvas
+
+    table = Table(_HEADINGS, rows)
+    return Picture(
+        name='failures',
+        title='Failures',
+        source='One by one',
+        draw=draw,
+        facts=(
+            Fact('false', 'false alarms', false, '', 0),
+            Fact('late', 'falls with a lead below 0.2 s', late, '', 0),
+            Fact('listed', 'entries of the list', len(rows), '', 0),
+        ),
+        seen='Every false alarm and every fall with a lead below 0.5 s, with the push before it: '
+        'time of the alarm or of the fall since that push, impulse and direction (0°: ahead of '
+        'the world’s x axis, 90°: to its left).',
+        paper='',
+        ours='{false} false alarms, {late} falls with a lead below 0.2 s.',
+        why='',
+        data=table,
+        table=table,
+    )
+
+
+def _push(time: float, push: tuple[float, ...]) -> list[str | float]:
+    if not push:
+        return [time, np.nan, np.nan, np.nan]
+    begin, impulse, direction, _ = push
+    return [time, time - begin, impulse, float(np.degrees(direction))]

@@ -1,22 +1,21 @@
 """All pictures of `izmp experiments fall_alarm`, and the words of their page."""
 
-from types import ModuleType
-
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
 from izmp_dynamics.stability.fall_probability import STEP_ERROR
-from izmp_lab.studies.fall_alarm import failures, leads, messages, reliability, roc
+from izmp_lab.studies.fall_alarm import leads, roc
 from izmp_lab.studies.fall_alarm.study import IMPULSES, KINDS, Study
 from izmp_lab.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
+from izmp_lab.studies.publish import Figure
 
-FIGURES: dict[str, tuple[ModuleType, str]] = {
-    'leads': (leads, 'lead times before the falls'),
-    'roc': (roc, 'false alarms per hour against falls seen in time, over the threshold'),
-    'reliability': (reliability, 'predicted probability against how often the robot fell'),
-    'messages': (messages, 'what late, held up and lost messages do to the leads'),
-    'failures': (failures, 'every false alarm and every alarm that came late'),
+FIGURES: dict[str, tuple[Figure, str]] = {
+    'leads': (leads.leads, 'lead times before the falls'),
+    'roc': (roc.roc, 'false alarms per hour against falls seen in time, over the threshold'),
+    'reliability': (roc.curve, 'predicted probability against how often the robot fell'),
+    'messages': (leads.messages, 'what late, held up and lost messages do to the leads'),
+    'failures': (leads.failures, 'every false alarm and every alarm that came late'),
 }
-"""Name → module with `runs` and `picture`, and what it shows."""
+"""Name → figure, and what it shows."""
 
 _LEAD = (
     'biped31 walks or stands in MuJoCo and is pushed again and again, until it falls or the '
@@ -36,11 +35,10 @@ _METHOD = (
     'raised at the last instant before the fall, false if there is no fall within 2 s of its '
     'start. The lead counts from the start of the true alarm. Where a push came after that, the '
     'trial is repeated without it: only if the robot falls all the same does the lead count from '
-    'the alarm, until the sooner of '
-    'the two falls; else from the last push. Time counts as survived from the first push on, '
-    'until 2 s before a fall or 4 s after the last push. What the trials lack: another robot, and '
-    'steps that react to a push. The error of the steps was chosen with this robot, these gaits '
-    'and this distribution of pushes, on other seeds.'
+    'the alarm, until the sooner of the two falls; else from the last push. Time counts as '
+    'survived from the first push on, until 2 s before a fall or 4 s after the last push. What '
+    'the trials lack: another robot, and steps that react to a push. The error of the steps was '
+    'chosen with this robot, these gaits and this distribution of pushes, on other seeds.'
 )
 
 

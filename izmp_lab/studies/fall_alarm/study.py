@@ -4,8 +4,13 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.stats import chi2
+
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.resources import find_resource
-from izmp_lab.studies.fall_alarm.trials import Trial, trials_of
+from izmp_dynamics.stability.alarm_rule import AlarmRule
+from izmp_lab.studies.fall_alarm.trials import OVERLAP, Trial, trials_of
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Load, Run
 
@@ -61,3 +66,187 @@ class Study:
                     'impulse': IMPULSES[kind],
                 },
             )
+
+
+LAST = 2.0
+"""Time before a fall that does not count as survived; an alarm that begins in it is not false, and
+no lead is longer [s]."""
+
+AFTER = 4.0
+"""Time after the last push that still counts [s]."""
+
+TOO_LATE = 0.2
+"""A lead below it is too short to act [s]."""
+
+
+@dataclass(frozen=True)
+class FalseAlarm:
+    """An alarm that no fall followed within `LAST`.
+
+    Attributes:
+        seed: of the trial.
+        begin: its start [s].
+        probability: the largest one.
+        push: begin, impulse, direction and duration of the last push before it.
+    """
+
+    seed: int
+    begin: float
+    probability: float
+    push: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the trials of a kind.
+
+    Attributes:
+        leads: (F,) time to the fall, when the trunk is tilted by 45°, from the start of the alarm
+            that is raised until then, counted as above [s]; 0 without such an alarm.
+        cautious: (F,) the same, where every lead counts from the last push if that is later.
+        raised: (F,) the same from the start of the alarm whatever pushes came since, at most
+            `LAST` [s].
+        pushed_later: falls with a push after the alarm.
+        fell_anyway: those of them that came without these pushes as well.
+        seeds: (F,) of the trials that ended in a fall.
+        untilted: falls of which the trial ended before the trunk was tilted by 45°; they count
+            at its end.
+        hours: survived, from the first push on [h].
+        pushes: survived.
+        false_alarms: in the time that was survived.
+        undecided: alarms of which it is not known whether they are false.
+    """
+
+    leads: Array
+    cautious: Array
+    raised: Array
+    pushed_later: int
+    fell_anyway: int
+    seeds: Array
+    untilted: int
+    hours: float
+    pushes: int
+    false_alarms: tuple[FalseAlarm, ...]
+    undecided: int
+
+    @classmethod
+    def of(cls, trials: list[Trial], threshold: float | None = None) -> 'Outcome':
+        """Count.
+
+        Args:
+            trials: of one kind.
+            threshold: probability from which on the alarm is raised; that of the product if None.
+        """
+        leads: list[_Lead] = []
+        seeds, false_alarms = [], []
+        survived, pushes, untilted, undecided = 0.0, 0, 0, 0
+        for trial in trials:
+            fell = bool(np.isfinite(trial.fallen))
+            over, begins = trial.fallen - LAST if fell else _end(trial), trial.pushes[:, 0]
+            lead = _Lead()
+            for first, last in _episodes(trial, threshold):
+                begin = float(trial.time[first])
+                if not fell and last == len(trial.time) - 1 and begin > trial.time[-1] - LAST:
+                    undecided += 1
+                elif begin < over or not fell:
+                    false_alarms.append(_false_alarm(trial, first, last))
+                if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
+                    lead = _Lead.of(trial, begin)
+            if fell:
+                leads.append(lead)
+                seeds.append(trial.seed)
+                untilted += int(trial.fallen > trial.time[-1] - 1e-3)
+            survived += max(over - float(begins.min(initial=np.inf)), 0.0)
+            pushes += int(np.count_nonzero(begins < over))
+        hours = survived / 3600.0
+        return cls(
+            np.array([each.lead for each in leads]),
+            np.array([each.cautious for each in leads]),
+            np.array([each.raised for each in leads]),
+            sum(each.pushed_later for each in leads),
+            sum(each.fell_anyway for each in leads),
+            np.array(seeds), untilted, hours, pushes, tuple(false_alarms), undecided,
+        )  # fmt: skip
+
+    @property
+    def in_time(self) -> float:
+        """Share of the falls with a lead that is long enough to act."""
+        return share_in_time(self.leads)
+
+    @property
+    def rate(self) -> float:
+        """False alarms per hour."""
+        return len(self.false_alarms) / self.hours if self.hours else float('nan')
+
+    @property
+    def rate_bound(self) -> float:
+        """One-sided 95 % bound of the rate of false alarms, which are counted (Poisson) [1/h]."""
+        if not self.hours:
+            return float('nan')
+        return float(chi2.ppf(0.95, 2 * len(self.false_alarms) + 2)) / 2.0 / self.hours
+
+
+def share_in_time(leads: Array) -> float:
+    """Share of leads that are long enough to act."""
+    return float(np.mean(leads >= TOO_LATE)) if len(leads) else float('nan')
+
+
+def mean(leads: Array) -> float:
+    """Mean lead [s]; NaN without a fall."""
+    return float(leads.mean()) if len(leads) else float('nan')
+
+
+def least(leads: Array) -> float:
+    """Smallest lead [s]; NaN without a fall."""
+    return float(leads.min()) if len(leads) else float('nan')
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """Of a fall; see `Outcome`."""
+
+    lead: float = 0.0
+    cautious: float = 0.0
+    raised: float = 0.0
+    pushed_later: bool = False
+    fell_anyway: bool = False
+
+    @classmethod
+    def of(cls, trial: Trial, begin: float) -> '_Lead':
+        """Count from the start of an alarm that is raised until the fall [s]."""
+        pushed = trial.pushes[trial.pushes[:, 0] < trial.fallen, 0]
+        later = pushed[pushed > begin]
+        raised = min(trial.fallen - begin, LAST)
+        if not len(later):
+            return cls(raised, raised, raised)
+        cautious = min(raised, trial.fallen - float(later[-1]))
+        same = len(later) == np.count_nonzero(pushed > trial.raised)  # as those left out
+        if not same or not trial.unpushed - begin <= LAST:
+            return cls(cautious, cautious, raised, True)
+        lead = min(raised, trial.unpushed - begin)
+        return cls(lead, cautious, raised, True, True)
+
+
+def _end(trial: Trial) -> float:
+    """When a trial that the robot survived is over: some time after its last push [s]."""
+    last = trial.pushes[-1, 0] if len(trial.pushes) else 0.0
+    return min(float(trial.time[-1]), float(last) + AFTER)
+
+
+def _episodes(trial: Trial, threshold: float | None) -> Iterator[tuple[int, int]]:
+    raised = trial.alarm
+    if threshold is not None:
+        raised = AlarmRule(threshold).push(trial.time, trial.probability, OVERLAP)
+    if np.isfinite(trial.fallen):
+        raised = raised & (trial.time < trial.fallen)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], raised, [False]]).astype(int)))
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        yield begin, end - 1
+
+
+def _false_alarm(trial: Trial, begin: int, end: int) -> FalseAlarm:
+    time = float(trial.time[begin])
+    before = trial.pushes[trial.pushes[:, 0] <= time]
+    push = tuple(before[-1].tolist()) if len(before) else ()
+    largest = float(np.nanmax(trial.probability[begin : end + 1]))
+    return FalseAlarm(trial.seed, time, largest, push)

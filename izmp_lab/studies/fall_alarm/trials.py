@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -25,19 +25,56 @@ from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.fall_probability import FALLEN
-from izmp_lab.simulation.mujoco.ankle_feedback import AnkleFeedback
+from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
 from izmp_lab.simulation.mujoco.model import MujocoRobot, build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_lab.simulation.physics import Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.studies.fall_alarm.bus import has_errors, received
 from izmp_lab.studies.runs import Load
 from izmp_lab.studies.store import Arrays
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
+
+SHARE = 0.5
+"""Of the trials, those whose messages come like that."""
+
+LATE = 0.5e-3
+"""Mean delay of a stamp, exponentially distributed [s]."""
+
+HELD_UP, QUEUE = 0.01, 0.016
+"""Share of the messages that a queue holds up, with those behind it, and up to how long [s]."""
+
+APART = 200_000
+"""Between the messages of a queue that goes on [ns], as in real logs (`sensing/stamps.py`)."""
+
+LOST = 0.01
+"""Share of the messages that are lost."""
+
+
+def has_errors(seed: int) -> bool:
+    """Whether the messages of a trial come like that."""
+    return bool(np.random.default_rng([seed, 1]).random() < SHARE)
+
+
+def received(rng: np.random.Generator, stamps: Stamps, values: Array) -> Samples:
+    """What arrives of the messages of a topic, stamped on arrival.
+
+    Args:
+        rng: decides which messages are late or lost.
+        stamps: (T,) true instants [ns].
+        values: (T, m).
+    """
+    delay = rng.exponential(LATE, len(stamps))
+    held = rng.random(len(stamps)) < HELD_UP
+    delay[held] += rng.uniform(0.0, QUEUE, np.count_nonzero(held))
+    late = stamps + np.round(NANOSECONDS * delay).astype(np.int64)
+    apart = APART * np.arange(len(stamps))
+    arrival = np.maximum.accumulate(late - apart) + apart
+    return Samples(arrival, values).rows(rng.random(len(stamps)) >= LOST)
+
 
 RATE = 125.0
 """Of all sensors [Hz]."""
@@ -250,7 +287,6 @@ def _push(begin: float, impulse: float, direction: float, duration: float) -> Pu
 
 @lru_cache(maxsize=1)
 def _robot(path: str) -> tuple[RobotFile, MujocoRobot]:
-    """The robot without a position, which the alarm does not need, and its simulation."""
     file = replace(load_robot_file(Path(path)), position=None)
     return file, build_mujoco(file)
 

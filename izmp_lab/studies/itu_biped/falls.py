@@ -1,16 +1,28 @@
 """Which method falls where, over the grid of step time, foot size and friction."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, panels
+from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.itu_biped.study import SMALL, Setting, Study
-from izmp_lab.studies.itu_biped.styles import LABELS, METHODS
+from izmp_lab.studies.itu_biped.study import (
+    ALL_METHODS,
+    LABELS,
+    LARGE,
+    MARKERS,
+    PAPER_METHODS,
+    SMALL,
+    Setting,
+    Study,
+    entry,
+    foot_text,
+    style,
+)
 from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
 Scores = Mapping[tuple[str, Setting], Score]
@@ -24,29 +36,29 @@ _FINISH_AT = 1.4
 """Step time at which small feet must carry CCG and not the constant vector [s]."""
 
 
-def runs(study: Study) -> tuple[Run, ...]:
-    """What the figure needs."""
-    return tuple(study.score(method, setting) for setting in study.grid for method in METHODS)
-
-
 def scores(study: Study, load: Load) -> Scores:
     """Load the scores of all methods over the grid."""
     return {
         (method, setting): Score.from_arrays(load(study.score(method, setting)))
         for setting in study.grid
-        for method in METHODS
+        for method in ALL_METHODS
     }
 
 
-def picture(study: Study, load: Load) -> Picture:
+@figure(
+    lambda study: tuple(
+        study.score(method, setting) for setting in study.grid for method in ALL_METHODS
+    )
+)
+def falls(study: Study, load: Load) -> Picture:
     """Draw the map."""
     found, grid = scores(study, load), study.grid
 
     def draw(look: Look, width: float) -> Any:
         height = 0.55 * len(grid.feet)
-        canvas, axes = panels(width, len(METHODS), _legend(), height=height, columns=3,
+        canvas, axes = panels(width, len(ALL_METHODS), _legend(), height=height, columns=3,
                               titles=True)  # fmt: skip
-        for ax, method in zip(axes, METHODS, strict=True):
+        for ax, method in zip(axes, ALL_METHODS, strict=True):
             _draw_map(ax, study, {each: found[method, each] for each in grid})
             ax.set_title(LABELS[method], fontsize=9.5, loc='left')
             ax.set(xlabel='step time [s]', ylabel='foot, length × width [m]')
@@ -145,7 +157,8 @@ def _cell_text(cell: list[Score]) -> str:
 def _facts(study: Study, found: Scores) -> tuple[Fact, ...]:
     settings = list(study.grid)
     finishes = {
-        method: {each for each in settings if found[method, each].finishes} for method in METHODS
+        method: {each for each in settings if found[method, each].finishes}
+        for method in ALL_METHODS
     }
     ccg, constant = finishes['converging'], finishes['constant']
     here = {each for each in settings if each.foot == SMALL and each.step_time == _FINISH_AT}
@@ -183,3 +196,296 @@ def _slowest_fall(study: Study, finished: set[Setting], foot: tuple[float, float
     """Longest step time at which there is a fall [s]; NaN without any."""
     falls = [each.step_time for each in study.grid if each.foot == foot and each not in finished]
     return max(falls, default=float('nan'))
+
+
+LARGEST_ARM = 1.0
+"""Rounding alone may part IZMP and CoP: 1e-6 mm [nm]."""
+
+LARGEST_OPENING = 1e-12
+"""Rounding alone may keep a leg from closing [m], [-]."""
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    """Whole decades about values that are rounding alone, other on every computer, and the limit.
+
+    Whole ones, as an axis of less than one has labels that are wider than the room for them.
+    """
+    some = [value for value in values if value > 0.0]
+    least = min([0.01 * LARGEST_ARM, *some])
+    return 10.0 ** np.floor(np.log10(least)), max([LARGEST_ARM, *some])
+
+
+@figure(lambda study: (*falls.runs(study), study.leg_closure()))
+def exact(study: Study, load: Load) -> Picture:
+    """Draw it."""
+    found = scores(study, load)
+    arms = {
+        method: [
+            (each.step_time, 1e9 * found[method, each].arm)
+            for each in study.grid
+            if found[method, each].finishes
+        ]
+        for method in ALL_METHODS
+    }
+    opening = float(load(study.leg_closure())['opening'].max())
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            entry(look, method, marker=MARKERS[method], markersize=4.5) for method in ALL_METHODS
+        ]
+        canvas, (ax,) = panels(width, 1, legend, height=2.4)
+        for place, method in enumerate(ALL_METHODS):
+            times, values = np.array(arms[method]).reshape(-1, 2).T
+            ax.plot(times + 0.02 * (place - 1), values,
+                    **style(look, method, marker=MARKERS[method], markersize=4.5)
+                    | {'linestyle': 'none'})  # fmt: skip
+        ax.set(yscale='log', ylim=_decades([value for rows in arms.values() for _, value in rows]),
+               xlabel='step time [s]', ylabel='arm of the tipping moment [nm]')  # fmt: skip
+        return canvas
+
+    facts = []
+    for method in ALL_METHODS:
+        largest = max((value for _, value in arms[method]), default=np.nan)
+        facts.append(
+            Fact(method, f'{LABELS[method]}: largest arm of the tipping moment about the IZMP',
+                 largest, 'nm', 4, paper='zero', wanted=f'≤ {LARGEST_ARM:g} nm',
+                 holds=largest <= LARGEST_ARM)
+        )  # fmt: skip
+    walks = sum(len(rows) for rows in arms.values())
+    return Picture(
+        name='exact',
+        title='On the exact motion the IZMP is the CoP',
+        source='Sect. 2.4',
+        draw=draw,
+        facts=(
+            *facts,
+            Fact('walks', 'walks without a fall', walks, '', 0),
+            Fact('opening', 'largest opening of a leg, eqs. 5 to 10', 1e12 * opening, '10⁻¹² m', 4,
+                 wanted=f'≤ {1e12 * LARGEST_OPENING:g}', holds=opening <= LARGEST_OPENING),
+        ),
+        seen='The moment along the ground of what the ground does, about the IZMP of MR-AD of the '
+        'simulated motion, over the normal force: the largest of every walk of the grid that ends '
+        'without a fall.',
+        paper='The ZMP is where the contact makes no moment along the ground.',
+        ours='Zero but for rounding in all {walks} walks. The corrected closed form of the legs '
+        'closes to {opening} on 2000 random poses.',
+        why='',
+        data=Table(
+            ('method', 'step time [s]', 'arm [nm]'),
+            [[LABELS[method], *row] for method, rows in arms.items() for row in rows],
+        ),
+    )  # fmt: skip
+
+
+_TOP = 400.0  # [mm]; falls are marked below it
+_ROOM = {'converging': 0.62, 'constant': 0.8, 'filtered': 1.0}
+
+
+@figure(lambda study: falls.runs(study))
+def errors(study: Study, load: Load) -> Picture:
+    """Draw the figure."""
+    found, grid = scores(study, load), study.grid
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            *(entry(look, name, marker=MARKERS[name], markersize=4.5) for name in ALL_METHODS),
+            Entry('falls at some friction', line(look, 'ink', marker='x', markersize=5,
+                                                 linestyle='none')),
+        ]  # fmt: skip
+        canvas, axes = panels(width, len(grid.feet), legend, height=2.4, titles=True)
+        for ax, foot in zip(axes, reversed(grid.feet), strict=True):
+            for method in ALL_METHODS:
+                _draw_method(ax, look, study, found, method, foot)
+            ax.set(yscale='log', ylim=(0.1, _TOP), xlabel='step time [s]')
+            ax.set_ylabel('mean error of the CoG [mm]')
+            ax.set_xticks(grid.step_times, [f'{time:.1f}' for time in grid.step_times])
+            ax.set_yticks([0.1, 1, 10, 100], ['0.1', '1', '10', '100'])
+            ax.set_title(f'feet of {foot_text(foot)}', fontsize=9.5, loc='left')
+        return canvas
+
+    return Picture(
+        name='errors',
+        title='Error of the CoG over the grid',
+        source='Beyond the paper',
+        draw=draw,
+        facts=_errors_facts(study, found),
+        seen='Mean error of the CoG over the step time: lines are medians, bands span the '
+        'frictions. Only walks without a fall count; a cross at the top marks a step time at '
+        'which a friction made the robot fall.',
+        paper='Mean error 23.8 mm with CCG, at one setting.',
+        ours='Where CCG and the constant vector both finish, the constant vector’s mean error is '
+        '{ratio_low} to {ratio_high} times that with CCG, {ratio_median} in the median. With CCG '
+        'it is {low} to {high}; with the dynamics filter {filtered_low} to {filtered_high}.',
+        why='',
+        data=Table(
+            ('method', 'foot', 'step time [s]', 'walks', 'falls', 'least mean error [mm]',
+             'median mean error [mm]', 'largest mean error [mm]'),
+            [
+                [LABELS[method], foot_text(foot), step_time,
+                 *_row(study, found, method, foot, step_time)]
+                for foot in grid.feet
+                for method in ALL_METHODS
+                for step_time in grid.step_times
+            ],
+        ),
+    )  # fmt: skip
+
+
+def _row(
+    study: Study, found: Scores, method: str, foot: tuple[float, float], step_time: float
+) -> tuple[float, float, float, float, float]:
+    """Walks, falls, least, median and largest mean error of those without a fall [mm]."""
+    cell = [found[method, Setting(step_time, foot, mu)] for mu in study.grid.frictions]
+    means = [1e3 * score.mean for score in cell if score.finishes] or [np.nan]
+    falls_here = sum(not score.finishes for score in cell)
+    return len(cell), falls_here, min(means), float(np.median(means)), max(means)
+
+
+def _draw_method(
+    ax: Any, look: Look, study: Study, found: Scores, method: str, foot: tuple[float, float]
+) -> None:
+    times = np.array(study.grid.step_times)
+    rows = np.array([_row(study, found, method, foot, time) for time in times])
+    keywords = style(look, method, marker=MARKERS[method], markersize=4.5)
+    ax.fill_between(times, rows[:, 2], rows[:, 4], color=keywords['color'], alpha=0.18,
+                    linewidth=0)  # fmt: skip
+    ax.plot(times, rows[:, 3], **keywords)
+    fallen = times[rows[:, 1] > 0]
+    ax.plot(fallen, np.full(len(fallen), _TOP * _ROOM[method] ** 2),
+            **keywords | {'marker': 'x', 'linestyle': 'none', 'markersize': 5.5})  # fmt: skip
+
+
+def _errors_facts(study: Study, found: Scores) -> tuple[Fact, ...]:
+    means = {
+        method: {
+            each: 1e3 * found[method, each].mean
+            for each in study.grid
+            if found[method, each].finishes
+        }
+        for method in ALL_METHODS
+    }
+    both = means['converging'].keys() & means['constant'].keys()
+    ratios = np.array([means['constant'][each] / means['converging'][each] for each in both])
+    facts = []
+    for method, prefix in (('converging', ''), ('filtered', 'filtered_')):
+        values = list(means[method].values())
+        for key, value in (('low', min(values)), ('high', max(values))):
+            label = f'{"least" if key == "low" else "largest"} mean error, {LABELS[method]}'
+            facts.append(Fact(f'{prefix}{key}', label, value, 'mm', 2))
+    named = {'low': ratios.min(), 'median': np.median(ratios), 'high': ratios.max()}
+    for key, value in named.items():
+        label = f'mean error, constant vector over CCG, where both finish: {key}'
+        facts.append(Fact(f'ratio_{key}', label, float(value), '', 1))
+    return tuple(facts)
+
+
+_FRICTION = 1.0  # of the run whose score is used; the plan does not know it
+_FASTEST, _SLOWEST = 'fastest', 'slowest'
+
+
+def _zmp_gap_runs(study: Study) -> tuple[Run, ...]:
+    own = [_run(study, method, time) for method in ALL_METHODS for time in study.grid.step_times]
+    return (*own, *falls.runs(study))
+
+
+def _run(study: Study, method: str, step_time: float) -> Run:
+    return study.score(method, Setting(step_time, LARGE, _FRICTION))
+
+
+@figure(_zmp_gap_runs)
+def zmp_gap(study: Study, load: Load) -> Picture:
+    """Draw the figure."""
+    times = study.grid.step_times
+    gaps = {
+        (method, time): [
+            1e3 * gap for gap in Score.from_arrays(load(_run(study, method, time))).zmp_gap
+        ]
+        for method in ALL_METHODS
+        for time in times
+    }
+
+    def draw(look: Look, width: float) -> Any:
+        legend = [
+            *(
+                entry(look, method, marker=MARKERS[method], markersize=4.5)
+                for method in ALL_METHODS
+            ),
+            Entry('from the middle of a sole to its edge', line(look, 'muted', linewidth=0.9)),
+        ]
+        canvas, axes = panels(width, 2, legend, height=3.0)
+        for axis, ax in enumerate(axes):
+            for method in ALL_METHODS:
+                curve = [gaps[method, time][axis] for time in times]
+                ax.plot(
+                    times, curve, **style(look, method, marker=MARKERS[method], markersize=4.5)
+                )
+            for foot in (SMALL, LARGE):
+                half = 500.0 * foot[axis]
+                ax.axhline(half, color=look['muted'], linewidth=0.9, zorder=1)
+                side = 0 if axis == 0 and foot == SMALL else -1  # where no curve is
+                ax.annotate(f'feet of {foot_text(foot)}', (times[side], half), (0, 2),
+                            textcoords='offset points', fontsize=8,
+                            ha='right' if side else 'left')  # fmt: skip
+            ax.set(xlabel='step time [s]', ylim=(0, None))
+            ax.set_ylabel(f'largest gap of the ZMP in {"xy"[axis]} [mm]')
+            ax.set_xticks(times, [f'{time:.1f}' for time in times])
+        return canvas
+
+    return Picture(
+        name='zmp_gap',
+        title='Why fast steps are not for CCG',
+        source='Beyond the paper',
+        draw=draw,
+        facts=(*_zmp_gap_facts(times, gaps), *_predictions(study, load)),
+        seen='How far the ZMP of the plan, that of all bodies by inverse dynamics, is at most '
+        'from the wanted one, which lies amid the sole, while one foot carries. Beyond the grey '
+        'lines it is outside the sole and the robot tips. Nothing of this is simulated; foot size '
+        'and friction play no part.',
+        paper='Not considered: the motion of the CoG is that of a point mass (eqs. 12 and 13).',
+        ours='With CCG the gap in x is {converging_fastest_x} at steps of {fastest} and '
+        '{converging_slowest_x} at {slowest}; with the constant vector {constant_fastest_x} and '
+        '{constant_slowest_x}. CCG puts the CoG right by moving the pelvis against the swinging '
+        'leg, the faster the shorter the steps; the rate of angular momentum that this costs is '
+        'in no equation of the method. Whether the gap is less than the way to the edge, in x and '
+        'y, predicts for {right_converging} of {settings} walks with CCG whether they are '
+        'finished; of those with the constant vector, whose CoG is not where it should be, of '
+        '{right_constant}. The dynamics filter corrects the wanted CoG until at most '
+        '{filtered_largest} of the gap are left at any step time.',
+        why='',
+        data=Table(
+            ('method', 'step time [s]', 'largest gap in x [mm]', 'largest gap in y [mm]'),
+            [[LABELS[method], time, *gap] for (method, time), gap in gaps.items()],
+        ),
+    )
+
+
+def _zmp_gap_facts(
+    times: tuple[float, ...], gaps: dict[tuple[str, float], list[float]]
+) -> tuple[Fact, ...]:
+    facts = [
+        Fact(_FASTEST, 'shortest step time', times[0], 's', 1),
+        Fact(_SLOWEST, 'longest step time', times[-1], 's', 1),
+    ]
+    for method in ALL_METHODS[:2]:
+        for name, time in ((_FASTEST, times[0]), (_SLOWEST, times[-1])):
+            for axis, gap in zip('xy', gaps[method, time], strict=True):
+                label = f'largest gap in {axis}, {LABELS[method]}, steps of {time:.1f} s'
+                facts.append(Fact(f'{method}_{name}_{axis}', label, gap, 'mm', 0))
+    largest = max(max(gaps['filtered', time]) for time in times)
+    label = 'largest gap, CCG and dynamics filter, any step time'
+    facts.append(Fact('filtered_largest', label, largest, 'mm', 1))
+    return tuple(facts)
+
+
+def _predictions(study: Study, load: Load) -> tuple[Fact, ...]:
+    found = scores(study, load)
+    facts = [Fact('settings', 'settings of the grid', len(found) // len(ALL_METHODS), '', 0)]
+    for method in PAPER_METHODS:
+        right = sum(
+            score.finishes == all(gap < half / 2 for gap, half in
+                                  zip(score.zmp_gap, setting.foot, strict=True))
+            for (name, setting), score in found.items() if name == method
+        )  # fmt: skip
+        label = f'walks whose end the gap predicts, {LABELS[method]}'
+        facts.append(Fact(f'right_{method}', label, right, '', 0))
+    return tuple(facts)

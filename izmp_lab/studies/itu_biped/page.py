@@ -1,40 +1,25 @@
 """All pictures of `izmp experiments itu_biped`, and the words of their page."""
 
-from types import ModuleType
-
 from izmp_dynamics.pages.page import Missing, Page
-from izmp_lab.studies.itu_biped import (
-    errors,
-    exact,
-    falls,
-    fig07,
-    fig08,
-    fig09,
-    fig10,
-    fig11,
-    iterations,
-    literal,
-    open_parameters,
-    zmp_gap,
-)
-from izmp_lab.studies.itu_biped.study import Study
-from izmp_lab.studies.itu_biped.styles import foot_text
+from izmp_lab.studies.itu_biped import falls, open_parameters, over_time, postures
+from izmp_lab.studies.itu_biped.study import Study, foot_text
+from izmp_lab.studies.publish import Figure
 
-FIGURES: dict[str, tuple[ModuleType, str]] = {
-    'exact': (exact, 'on the exact motion the IZMP is the CoP, in every walk'),
-    'fig7': (fig07, 'poses with and without CCG'),
-    'fig8': (fig08, 'wanted and simulated tracks of the CoG'),
-    'fig9': (fig09, 'ZMP and CoG over time with CCG'),
-    'fig10': (fig10, 'ZMP and CoG over time with the constant vector'),
-    'fig11': (fig11, 'error of the CoG over time'),
-    'literal': (literal, 'Algorithm 1 as it is printed, on position servos'),
-    'falls': (falls, 'who falls over step time, foot size and friction'),
-    'errors': (errors, 'error of the CoG over step time, foot size and friction'),
-    'zmp_gap': (zmp_gap, 'why fast steps are not for CCG'),
-    'open': (open_parameters, 'what the paper leaves open, and what depends on it'),
-    'iterations': (iterations, 'what Algorithm 1 costs'),
+FIGURES: dict[str, tuple[Figure, str]] = {
+    'exact': (falls.exact, 'on the exact motion the IZMP is the CoP, in every walk'),
+    'fig7': (postures.fig7, 'poses with and without CCG'),
+    'fig8': (postures.fig8, 'wanted and simulated tracks of the CoG'),
+    'fig9': (over_time.fig9, 'ZMP and CoG over time with CCG'),
+    'fig10': (over_time.fig10, 'ZMP and CoG over time with the constant vector'),
+    'fig11': (over_time.fig11, 'error of the CoG over time'),
+    'literal': (postures.literal, 'Algorithm 1 as it is printed, on position servos'),
+    'falls': (falls.falls, 'who falls over step time, foot size and friction'),
+    'errors': (falls.errors, 'error of the CoG over step time, foot size and friction'),
+    'zmp_gap': (falls.zmp_gap, 'why fast steps are not for CCG'),
+    'open': (open_parameters.left_open, 'what the paper leaves open, and what depends on it'),
+    'iterations': (open_parameters.iterations, 'what Algorithm 1 costs'),
 }
-"""Name → module with `runs` and `picture`, and what it shows."""
+"""Name → figure, and what it shows."""
 
 _LEAD = (
     'Şanlıtürk and Kocabaş (2024) let the ITU Biped walk with the converging centre of gravity '

@@ -25,17 +25,13 @@ from izmp_dynamics.pipeline.noise_propagation import (
 )
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.stability.ground_plane import (
-    GroundPlane,
-    Sole,
-    plane_of_soles,
-    supporting_foot,
-)
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles, supporting_foot
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.studies.paper.root_sensors import Densities, RootSensors
-from izmp_lab.studies.paper.samples import (
+from izmp_lab.studies.paper.sensors import (
+    Densities,
     JointState,
+    RootSensors,
     Rows,
     Samples,
     gyro_state,
@@ -79,9 +75,6 @@ class Bench:
 
     Args:
         file: the robot file.
-
-    Raises:
-        IzmpError: if the robot cannot be used.
     """
 
     def __init__(self, file: RobotFile) -> None:

@@ -52,11 +52,7 @@ class Setup:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a bus that is not fed.
-
-        Raises:
-            RobotFileError: if the bus is faster than the actuators or does not divide their rate.
-        """
+        """Refuse a bus that is not fed."""
         if not _divides(self.bus, self.actuator):
             raise RobotFileError(
                 f"in setup '{self.name}' the bus sees every n-th sample of the actuators, so its "

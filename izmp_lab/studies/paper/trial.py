@@ -115,11 +115,7 @@ class Trial:
         return NANOSECONDS / int(self.stamps[1] - self.stamps[0])
 
     def stride(self, rate: float) -> int:
-        """Return how many samples of the trial a sample at `rate` [Hz] stands for.
-
-        Raises:
-            SimulationError: if the rate does not divide that of the trial.
-        """
+        """Return how many samples of the trial a sample at `rate` [Hz] stands for."""
         stride = round(self.rate / rate)
         if stride < 1 or abs(self.rate / rate - stride) > 1e-9 * stride:
             raise SimulationError(
@@ -132,11 +128,7 @@ class Trial:
         return stride
 
     def steady(self) -> Mask:
-        """(T,) the instants of all steps but the first two and the last two.
-
-        Raises:
-            SimulationError: if the walk has no other steps.
-        """
+        """(T,) the instants of all steps but the first two and the last two."""
         begins = self.step_begins
         if len(begins) < 2 * SKIPPED_STEPS + 2:
             raise SimulationError(
@@ -154,11 +146,7 @@ class Trial:
 
 
 def simulate_trial(file: RobotFile, case: WalkCase) -> Trial:
-    """Plan a walk and execute it.
-
-    Raises:
-        IzmpError: if it cannot be planned or simulated, or the robot falls.
-    """
+    """Plan a walk and execute it."""
     from izmp_lab.simulation.mujoco.model import build_mujoco
     from izmp_lab.simulation.mujoco.plant import simulate
     from izmp_lab.simulation.physics import Physics, Push

@@ -1,9 +1,162 @@
 """The page of `izmp experiments real`."""
 
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.pages.look import Entry, Look, line, panels, series
 from izmp_dynamics.pages.page import Missing, Page
-from izmp_lab.studies.real.figure import LogFigure
-from izmp_lab.studies.real.logs import CUTOFF
-from izmp_lab.studies.real.study import Study
+from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.real.logs import CUTOFF, Log, Study
+from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.store import Arrays
+
+WINDOW = 4.0
+"""How much of a recording the upper panels show: where y moves most [s]."""
+
+FORCE = (0.95, 1.05)
+"""Mean normal force over the weight: who ends as upright as at the start has changed no momentum,
+so what is left are the accelerometer's offset and the mass of the model."""
+
+_LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
+
+
+@dataclass(frozen=True)
+class LogFigure:
+    """The figure of a recording; what other pages have as a module.
+
+    Attributes:
+        log: the recording.
+    """
+
+    log: Log
+
+    def runs(self, study: Study) -> tuple[Run, ...]:
+        """What the figure needs."""
+        return tuple(study.evaluation(self.log, filtered=each) for each in (False, True))
+
+    def picture(self, study: Study, load: Load) -> Picture:
+        """Draw the figure."""
+        raw, smooth = (load(run) for run in self.runs(study))
+        methods = [name for name in _LABELS if name in raw and np.isfinite(raw[name]).any()]
+        measured = 'cop' in methods
+        start = _liveliest(raw['times'], smooth['mr_ad'][:, 1])
+
+        def draw(look: Look, width: float) -> Any:
+            legend = [Entry(_LABELS[name], line(look, name.replace('_', '-'), linewidth=1.4))
+                      for name in methods]  # fmt: skip
+            legend.append(Entry('raw', line(look, 'muted', linewidth=0.6, alpha=0.6)))
+            canvas, axes = panels(width, 4, legend, height=2.4)
+            shown = (raw['times'] >= start) & (raw['times'] <= start + WINDOW)
+            for axis, ax in enumerate(axes[:2]):
+                for name in methods:
+                    style = series(look, name)
+                    ax.plot(raw['times'][shown], raw[name][shown, axis], linewidth=0.6, alpha=0.4,
+                            color=style['color'])  # fmt: skip
+                    ax.plot(smooth['times'][shown], smooth[name][shown, axis], **style)
+                ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} in nif [m]')
+                ax.set(xlim=(start, start + WINDOW), ylim=_limits(smooth, methods, axis))
+            for name in methods:
+                axes[2].plot(smooth['times'], smooth[name][:, 1], **series(look, name))
+            axes[2].set(xlabel='time [s]', ylabel='y in nif [m]', ylim=_limits(smooth, methods, 1))
+            _draw_robot(axes[3], look, smooth)
+            return canvas
+
+        return Picture(
+            name=self.log.name,
+            title=self.log.name.replace('_', ' '),
+            source='Fig. 12, another robot',
+            draw=draw,
+            facts=_facts(raw, smooth, methods),
+            seen='Above, x and y of the IZMP of MR-AD, and what else the sensors allow, where y '
+            'moves most: thin as recorded, thick with a zero-phase low-pass of '
+            f'{CUTOFF:g} Hz on all signals. Below, y of the whole recording, filtered, and the '
+            'robot from its side at seven instants, with the IZMP on the ground.',
+            paper='Sweaty’s IZMP is like that of the simulation, less regular, with smoother '
+            'changes of the foot; no numbers.',
+            ours=_ours(measured),
+            why='',
+            data=Table(
+                ('time [s]', *(f'{_LABELS[name]} {kind} {axis} [m]' for name in methods
+                               for kind in ('raw', 'filtered') for axis in 'xy')),
+                np.column_stack([raw['times'], *(run[name] for name in methods
+                                                 for run in (raw, smooth))]).tolist(),
+            ),
+        )  # fmt: skip
+
+
+def _ours(measured: bool) -> str:
+    text = (
+        'MR-AD has a point at {valid} of the instants. Its mean normal force is {force} of the '
+        'weight; y varies by {y_raw} raw and {y_filtered} filtered (standard deviation).'
+    )
+    if measured:
+        text += (
+            ' Its distance to the measured CoP is {gap_raw} raw and {gap_filtered} filtered in '
+            'the median.'
+        )
+    return text
+
+
+def _facts(raw: Arrays, smooth: Arrays, methods: list[str]) -> tuple[Fact, ...]:
+    valid = 100.0 * float(np.isfinite(raw['mr_ad'][:, 0]).mean())
+    force = float(np.nanmean(smooth['force']))
+    facts = [
+        Fact('duration', 'duration', float(raw['times'][-1] - raw['times'][0]), 's', 1),
+        Fact('rate', 'instants per second', 1.0 / float(np.median(np.diff(raw['times']))), 'Hz',
+             1),
+        Fact('valid', 'instants at which MR-AD has a point', valid, '%', 1),
+        Fact('force', 'mean normal force of MR-AD over the weight, filtered', force, '', 3,
+             wanted=f'{FORCE[0]:g} to {FORCE[1]:g}', holds=FORCE[0] <= force <= FORCE[1]),
+    ]  # fmt: skip
+    for kind, run in (('raw', raw), ('filtered', smooth)):
+        facts.append(Fact(f'y_{kind}', f'standard deviation of y, MR-AD, {kind}',
+                          1e3 * float(np.nanstd(run['mr_ad'][:, 1])), 'mm', 1))  # fmt: skip
+        for other in methods:
+            if other != 'mr_ad':
+                gap = np.linalg.norm(run['mr_ad'] - run[other], axis=1)
+                key = f'gap_{kind}' if other == 'cop' else f'{other}_{kind}'
+                median = 1e3 * float(np.nanmedian(gap)) if np.isfinite(gap).any() else math.nan
+                facts.append(Fact(key, f'median distance MR-AD to {_LABELS[other]}, {kind}',
+                                  median, 'mm', 1))  # fmt: skip
+    return tuple(facts)
+
+
+def _liveliest(times: Array, y: Array) -> float:
+    """When the `WINDOW` begins in which y moves most [s]."""
+    starts = np.arange(times[0], max(times[0], times[-1] - WINDOW) + 1e-9, 0.25 * WINDOW)
+
+    def travel(start: float) -> float:
+        part = y[(times >= start) & (times <= start + WINDOW)]
+        part = part[np.isfinite(part)]
+        return float(np.abs(np.diff(part)).sum()) if len(part) else 0.0
+
+    return float(max(starts, key=travel))
+
+
+def _limits(run: Arrays, methods: list[str], axis: int) -> tuple[float, float]:
+    """Ends of an axis that hold nearly all of a coordinate [m]."""
+    values = np.concatenate([run[name][:, axis] for name in methods])
+    low, high = np.nanquantile(values, (0.005, 0.995))
+    room = 0.15 * (high - low) + 0.01
+    return float(low - room), float(high + room)
+
+
+def _draw_robot(ax: Any, look: Look, run: Arrays) -> None:
+    apart = 1.1 * float(np.ptp(run['sticks'][..., 0])) + 0.1
+    for place, (row, origins) in enumerate(zip(run['shown'], run['sticks'], strict=True)):
+        shift = place * apart
+        for body in range(1, len(origins)):
+            ends = origins[[int(run['parents'][body]), body]]
+            ax.plot(ends[:, 0] + shift, ends[:, 2], color=look['muted'], linewidth=1.4)
+        x = float(run['mr_ad'][row, 0]) + shift
+        ax.plot(x, float(origins[:, 2].min()), 'v', color=look['mr-ad'], markersize=5)
+    ax.set(xlabel='x [m], one instant beside the other', ylabel='z in nif [m]', aspect='equal')
+    ax.set_adjustable('datalim')
+
 
 FIGURES: dict[str, tuple[LogFigure, str]] = {}
 """Depends on the recordings: see `figures`."""
@@ -15,9 +168,8 @@ NOTHING = (
 
 _LEAD = (
     'Fig. 12 of Gießler and Waltersberger (2023) is the IZMP of their real robot. Its recording '
-    'is '
-    'not public; here are {count} recordings of other robots and of a human being, evaluated by '
-    'MR-AD as “izmp replay” does it, as they were recorded and with a low-pass.'
+    'is not public; here are {count} recordings of other robots and of a human being, evaluated '
+    'by MR-AD as “izmp replay” does it, as they were recorded and with a low-pass.'
 )
 _METHOD = (
     f'Raw: without any filter. Filtered: a zero-phase low-pass of {CUTOFF:g} Hz on all signals '
