@@ -6,9 +6,9 @@ import importlib
 import numpy as np
 import pytest
 
+from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.seesaw.study import tasks
 from izmp_lab.seesaw.study.page import FIGURES
-from izmp_lab.seesaw.study.robot_digest import robot_digest
 from izmp_lab.seesaw.study.tasks import CONTROLLERS, Study
 from izmp_lab.studies.publish import files_of
 
