@@ -5,26 +5,36 @@ here once. The samples may come in pieces of any length; every sample is judged 
 of arrival, and an instant is evaluated as soon as no further sample can change it.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
+<<<<<<< HEAD
+=======
+from izmp_dynamics.base.conventions import Array, Stamps
+>>>>>>> db602f7 (An evaluator is given what another one has computed)
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.falling import FallStage
-from izmp_dynamics.pipeline.ground import require_orientation
+from izmp_dynamics.pipeline.feet import mr_ad_states
+from izmp_dynamics.pipeline.ground import Ground, require_orientation
 from izmp_dynamics.pipeline.inbox import Inbox
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.located import Located
 from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.stages import Stages
+from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
+<<<<<<< HEAD
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.sensing.root_state import RootState
+=======
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState, root_state
+>>>>>>> db602f7 (An evaluator is given what another one has computed)
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
@@ -45,6 +55,16 @@ class Evaluator:
     * 'foot_imus[NAME]': (6,) angular velocity [rad/s] and specific force [m/s²];
     * 'ground': (7,) position [m] and quaternion x y z w of a ground that moves.
 
+    What is given instead of being computed comes with the stamps of its instants:
+
+    * 'joint_kinematics': (3n,) q, q̇, q̈, NaN where they are not known; 'joints' then only shows
+      which joints are published together, and the sensors of the root only their rates;
+    * 'root_acceleration': (6,) φ [m/s²] and ω̇ [rad/s²]; 'root_twist': (6,) of which the last
+      three are ω [rad/s];
+    * 'mr_ad/contact_wrench': (6,) about the root origin, in root axes [N], [N·m];
+    * 'odom': (13,) position [m], quaternion x y z w, v and ω in root axes;
+    * 'ir_md/contact_wrench': (6,) about the origin of the world, in its axes.
+
     Args:
         rig: the robot, prepared.
         groups: joints that are published together; None: learned from the first messages.
@@ -58,6 +78,8 @@ class Evaluator:
         prompt: is given each piece as soon as its IZMP is known, which is before the position of
             the root and IR-MD are: there they are NaN or absent.
         only_ir_md: whether MR-AD is left out, as the IMU is no measured one.
+        given: of the `stages.PARTS`, those that are given.
+        computes: those that are computed; of the others there is nothing.
 
     Attributes:
         signals: their names.
@@ -79,6 +101,8 @@ class Evaluator:
         patience: float = PATIENCE,
         prompt: Callable[[Evaluated], None] | None = None,
         only_ir_md: bool = False,
+        given: Collection[str] = (),
+        computes: Collection[str] = PARTS,
     ) -> None:
         self.rig = rig
         self._prompt = prompt
@@ -87,24 +111,31 @@ class Evaluator:
         if orientation is None:
             require_orientation(robot)
         self._stages = stages = Stages(
-            rig, groups, periods, orientation=orientation, live=live, patience=patience
+            rig,
+            groups,
+            periods,
+            orientation=orientation,
+            live=live,
+            patience=patience,
+            given=given,
+            computes=computes,
         )
         self.joints, self.root, self.world = stages.joints, stages.root, stages.world
         self.feet, self.ground = stages.feet, stages.ground
-        self._in_world = robot.ground.moves and rig.ground_reference is None
-        where = self.world if self._in_world else self.world.orientation
-        self._for_izmp = (self.root, where, self.feet, self.ground)
+        self._for_izmp = self._stages_for_izmp()
         self._stance: StanceAcceleration | None = None
         if robot.root_acceleration.source != 'imu':
             self._stance = StanceAcceleration(rig, self.feet, causal=live)
         self.mr_ad = MrAd(model)
-        self._fall = FallStage(rig) if rig.feet and not only_ir_md else None
+        falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
+        self._fall = FallStage(rig) if falls else None
         self._judges = self._fall is not None
-        has_ir_md = self.world.position is not None and orientation is not None
+        placed = self.world.position is not None and orientation is not None
+        has_ir_md = placed and 'ir_md' in computes
         self._located = Located(stages, IrMdStage(model, robot) if has_ir_md else None)
-        self._only_bus = not has_ir_md or robot.ir_md.step == 'bus'
+        self._only_bus = not has_ir_md or robot.ir_md.step == 'bus' or bool(given)
         self._inbox = Inbox(rig, stages, self._add_instants)
-        self.signals = self._inbox.signals
+        self.signals, self._has_world = self._inbox.signals, self._inbox.locates
         self._tidying = Tidying()
         self.resets = 0
         self.set_back: tuple[str, ...] = ()
@@ -114,7 +145,9 @@ class Evaluator:
 
     def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate MR-AD and the feet at instants of the bus."""
-        if self._in_world:
+        if 'verdict' not in self._stages.computes:
+            return self._of_motion(joints, root)
+        if self._stages.needs_world:
             world = self.world.at(joints.stamps, joints.moving)
         else:
             nowhere = np.full((len(joints), 3), np.nan)
@@ -122,7 +155,7 @@ class Evaluator:
             world = WorldState(R, nowhere, nowhere)
         feet = self.feet.evaluate(joints, root, world.R)
         ground = self.ground.evaluate(joints, root, world, feet)
-        mr_ad, com = self.mr_ad.of_states(feet.states)
+        mr_ad, com = self._mr_ad(joints, feet.states)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
@@ -141,6 +174,21 @@ class Evaluator:
             ground=ground,
             fall=fall,
         )
+
+    def _mr_ad(self, joints: JointKinematics, states: Array) -> tuple[Array, Array]:
+        """Contact wrenches (K, 6) of MR-AD, and centres of mass (K, 3)."""
+        given = self._stages.wrench
+        if given is not None:
+            return given.at(joints.stamps), np.full((len(joints), 3), np.nan)
+        return self.mr_ad.of_states(states)
+
+    def _of_motion(self, joints: JointKinematics, root: RootState) -> Evaluated:
+        """Evaluate what needs no ground."""
+        count, wrenches = len(joints), dict[str, Array]()
+        world, com = WorldState.unknown(count), np.full((count, 3), np.nan)
+        if 'mr_ad' in self._stages.computes:
+            wrenches['mr_ad'], com = self.mr_ad.of_states(mr_ad_states(joints, root))
+        return Evaluated(joints, root, world, com, wrenches, {}, {}, Ground.unknown(count))
 
     # ---- Samples in, instants out -------------------------------------------------------------
 
@@ -187,7 +235,8 @@ class Evaluator:
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
         gates, results = self._inbox.clocks.gates, self._finish()
-        while 'joints' in gates and gates['joints'].turned:
+        leading = self._inbox.leading
+        while leading in gates and gates[leading].turned:
             results += self._begin_new_time() + self._finish()
         for gate in gates.values():
             gate.drop_doubtful()
@@ -208,7 +257,7 @@ class Evaluator:
 
     @locates.setter
     def locates(self, wanted: bool) -> None:
-        wanted = wanted or self._in_world
+        wanted = (wanted or self._stages.needs_world) and self._has_world
         if wanted and not self.locates:
             self._located.reset()
         self._inbox.locates = wanted
@@ -290,6 +339,27 @@ class Evaluator:
         stamp = newest.get('joints')
         return stamp is not None and stamp >= self.joints.due(stamp)
 
+    @property
+    def awaited(self) -> tuple[str, ...] | None:
+        """Signals whose next sample may complete an instant; None: any may."""
+        inbox, stages = self._inbox, self._stages
+        if not stages.given:
+            return None if self.locates or self.waits else (inbox.leading,)
+        results = stages.first_results
+        pushed, waits = self._begun, self._begun < len(self._pending)
+        if not results:
+            results = stages.later_results
+            pushed, waits = self._located.pushed, bool(len(self._pending))
+        stamp = (
+            int(self._pending.stamps[pushed]) if pushed < len(self._pending) else self._newest + 1
+        )
+        lacking = [result.signal for result in results if result.newest < stamp]
+        if not lacking and waits:
+            return (self.world.awaited,) if 'world' in stages.computes and self.locates else None
+        first = lacking[-1] if lacking else inbox.leading
+        later = stages.later_results if self.locates else ()
+        return (first, *(result.signal for result in later if result.signal != first))
+
     def idle_after(self, stamp: int) -> float:
         """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
 
@@ -299,10 +369,26 @@ class Evaluator:
 
     # ---- The instants that wait ---------------------------------------------------------------
 
+    def _stages_for_izmp(self) -> tuple[Stage, ...]:
+        """What the first results of an instant need: all but the position of the root."""
+        stages = self._stages
+        parts, found = stages.given | stages.computes, list[Stage]()
+        if 'root' in parts or 'world' in stages.computes:
+            found.append(self.root)
+        if 'verdict' in parts:
+            where = self.world if stages.needs_world else self.world.orientation
+            found += [where, self.feet, self.ground]
+        return (*found, stages.wrench) if stages.wrench is not None else tuple(found)
+
     def _begin(self) -> None:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
+<<<<<<< HEAD
         self._begun = self._izmp_known = self._last = 0
+=======
+        self._begun = self._izmp_known = self._last = self._inbox.newest = 0
+        self._newest = 0
+>>>>>>> db602f7 (An evaluator is given what another one has computed)
         self._located.begin()
         if self._stance is not None:
             self._stance.reset()
@@ -326,6 +412,7 @@ class Evaluator:
             joints, on_bus = joints.select(on_bus), on_bus[on_bus]
             if not len(joints):
                 return
+        self._newest = int(joints.stamps[-1])
         if len(self._pending):
             joints = joined([self._pending, joints], self.rig.model.dof)
             on_bus = np.concatenate([self._reaches_bus, on_bus])
@@ -366,12 +453,22 @@ class Evaluator:
         stamps = self._pending.stamps[begin:end]
         if not len(stamps):
             return 0
+<<<<<<< HEAD
         count, newest = len(stamps), int(self._pending.stamps[-1])
         for stage in stages:
             count = stage.decided(stamps[:count], newest)
             if not count:
                 break
         return count
+=======
+        first, newest = int(stamps[0]), int(self._pending.stamps[-1])
+        if not all(stage.decides(first, newest) for stage in stages):
+            return 0
+        if len(stamps) == 1:
+            return 1
+        counts = (stage.decided(stamps, newest) for stage in stages)
+        return min(counts, default=len(stamps))
+>>>>>>> db602f7 (An evaluator is given what another one has computed)
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
@@ -386,11 +483,16 @@ class Evaluator:
         joints = self._pending
         if count < len(joints) or not self._only_bus:
             joints = joints.select(rows)
-        root = self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
-        instants = [(joints, root)]
+        instants = [(joints, self._root(joints))]
         if self._stance is not None:
-            instants = self._stance.push(joints, root, self._bus_period())
+            instants = self._stance.push(*instants[0], self._bus_period())
         self._take_pieces(instants)
+
+    def _root(self, joints: JointKinematics) -> RootState:
+        """Motion of the root at decided instants."""
+        if self.root not in self._for_izmp:
+            return _no_motion(joints.stamps)
+        return self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
 
     def _take_pieces(self, instants: list[tuple[JointKinematics, RootState]]) -> None:
         """Evaluate instants of the bus whose root's motion is known."""
@@ -438,3 +540,9 @@ class Evaluator:
         self._stages.forget(before)
         if not len(self._pending):
             self._stages.trim()
+
+
+def _no_motion(stamps: Stamps) -> RootState:
+    """The motion of the root at K instants, not known."""
+    nothing = np.full((len(stamps), 3), np.nan)
+    return root_state(stamps, nothing, nothing, nothing)

@@ -58,6 +58,13 @@ class Ground:
     minimum_force: float
     frame: GroundFrame | None = None
 
+    @classmethod
+    def unknown(cls, count: int) -> 'Ground':
+        """No ground and no feet at `count` instants."""
+        nowhere = np.full((count, 3), np.nan)
+        plane, feet = GroundPlane(nowhere, nowhere), Soles.of((), count)
+        return cls(plane, feet, np.zeros((count, 0), dtype=np.bool_), None, 0.0)
+
     @property
     def soles(self) -> tuple[Sole, ...]:
         """One per foot."""

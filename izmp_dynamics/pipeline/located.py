@@ -70,8 +70,9 @@ class Located:
         if self._ir_md is not None:
             self._difference(self._ir_md, pending, on_bus, decided, final)
         elif decided:
-            self._differenced = np.full((decided, 6), np.nan)
-            part = pending.select(slice(decided))
+            part, given = pending.select(slice(decided)), self._stages.in_world
+            nothing = np.full((decided, 6), np.nan)
+            self._differenced = nothing if given is None else given.at(part.stamps)
             self._worlds = self._stages.world.evaluate(part.stamps, moving=part.moving)
         count = len(self._differenced)
         if not count:
@@ -104,7 +105,7 @@ class Located:
             counted = on_bus[self.pushed : decided]
             world = stages.world.evaluate(new.stamps, counted, new.moving)
             self._worlds = self._worlds.followed_by(world)
-            omega = stages.root.angular_velocity(new.stamps, new.moving)
+            omega = stages.angular_velocity(new.stamps, new.moving)
             wrenches.append(ir_md.push(new, world, omega)[1])
         if final:
             wrenches.append(ir_md.flush()[1])
@@ -125,10 +126,10 @@ class Located:
 
     def _with_ir_md(self, piece: Evaluated, in_world: Array) -> Evaluated:
         """Add IR-MD to a piece, given its wrenches (K, 6) in the world."""
-        if self._ir_md is None:
+        if self._ir_md is None and self._stages.in_world is None:
             return piece
         wrench = in_root(in_world, piece.world)
-        points, margins = piece.ground.judge({'ir_md': wrench})
+        points, margins = piece.ground.judge({'ir_md': wrench}) if piece.points else ({}, {})
         return replace(
             piece,
             wrenches=piece.wrenches | {'ir_md': wrench},

@@ -1,9 +1,11 @@
 """The stages of a robot: what pairs each of its signals with the instants of the joints."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.pipeline.feet import FeetStage
+from izmp_dynamics.pipeline.given import GivenJoints, GivenRoot, GivenWorld, Gyroscope, Result
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.pipeline.pose_imu import PoseImu
@@ -11,8 +13,13 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.world import WorldStage
 from izmp_dynamics.signals.publisher_clock import PublisherClock
+from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.stage import PATIENCE, Stage
 from izmp_dynamics.signals.stream import Filtering, SampleStream
+
+PARTS = frozenset(('joints', 'root', 'mr_ad', 'world', 'ir_md', 'verdict'))
+"""What is computed: kinematics of the joints, motion of the root, contact wrench of MR-AD, pose in
+the world, contact wrench of IR-MD, and from them feet, ground, points, margins and fall alarm."""
 
 
 class Stages:
@@ -25,10 +32,15 @@ class Stages:
         orientation: source of the root's orientation: 'imu', 'position', or None.
         live: whether the samples are those of a running system.
         patience: an instant does not wait for a signal that is behind by more [s].
+        given: of the `PARTS`, those that are given.
+        computes: those that are computed.
 
     Attributes:
         witnesses: signals that show whether the robot moves.
         all: the stages whose samples wait for instants.
+        wrench: of MR-AD, if it is given.
+        in_world: of IR-MD, if it is given.
+        needs_world: whether the ground moves in the world, so that the IZMP needs the pose.
         pose_imu: derives the IMU from the pose; None unless the robot file asks for it.
 
     Raises:
@@ -44,11 +56,14 @@ class Stages:
         orientation: str | None = 'imu',
         live: bool = False,
         patience: float = PATIENCE,
+        given: Collection[str] = (),
+        computes: Collection[str] = PARTS,
     ) -> None:
         robot, filtering = rig.robot, Filtering.of(rig.robot, causal=live)
+        self.given, self.computes = frozenset(given), frozenset(computes)
         sensed = [f'feet[{foot.name}]' for foot in rig.feet if foot.sensor is not None]
-        self.witnesses = ('imu', *sensed)
-        self.joints = JointStage(
+        self.witnesses = ('imu', *sensed) if 'joints' in computes else ()
+        self.joints = (JointStage if 'joints' in computes else GivenJoints)(
             rig.model,
             robot,
             filtering,
@@ -57,15 +72,42 @@ class Stages:
             witnesses=self.witnesses,
             relearn=live,
         )
-        self.root = RootStage(rig, filtering, periods, patience=patience, fall_back=live)
-        self.world = WorldStage(
+        root = RootStage if 'root' in computes else Gyroscope if 'world' in computes else GivenRoot
+        self.root = root(rig, filtering, periods, patience=patience, fall_back=live)
+        world = WorldStage if 'world' in computes else GivenWorld
+        self.world = world(
             rig, filtering, orientation or 'imu', periods, patience, imu=self.root.imu
         )
         self.world.orientation.available = orientation is not None
         self.feet = FeetStage(rig, filtering, periods, patience)
         self.ground = GroundStage(rig, filtering, periods, patience)
+        moves_in_world = robot.ground.moves and rig.ground_reference is None
+        self.needs_world = moves_in_world and 'verdict' in computes
         self.pose_imu = PoseImu(rig, periods) if robot.imu.from_position else None
-        self.all: tuple[Stage, ...] = (self.root, self.world, self.feet, self.ground)
+        self.wrench = Result('mr_ad/contact_wrench', 6) if 'mr_ad' in given else None
+        self.in_world = Result('ir_md/contact_wrench', 6) if 'ir_md' in given else None
+        wrenches = [each for each in (self.wrench, self.in_world) if each is not None]
+        self.all: tuple[Stage, ...] = (self.root, self.world, self.feet, self.ground, *wrenches)
+
+    @property
+    def first_results(self) -> tuple[Result, ...]:
+        """What is given for the contact wrench of MR-AD, in the order in which it comes."""
+        root = self.root.results if isinstance(self.root, GivenRoot) else ()
+        given = root if 'root' in self.given else ()
+        return given if self.wrench is None else (*given, self.wrench)
+
+    @property
+    def later_results(self) -> tuple[Result, ...]:
+        """What is given later: the pose, and the contact wrench of IR-MD."""
+        world = (self.world.result,) if isinstance(self.world, GivenWorld) else ()
+        given = world if 'world' in self.given else ()
+        return given if self.in_world is None else (*given, self.in_world)
+
+    def angular_velocity(self, instants: Stamps, moving: Flags) -> Array:
+        """Give ω alone, (K, 3) in root axes [rad/s], as `RootStage` does, or as it is given."""
+        if isinstance(self.world, GivenWorld):
+            return self.world.angular_velocity(instants)
+        return self.root.angular_velocity(instants, moving)
 
     @property
     def streams(self) -> list[SampleStream]:
@@ -78,13 +120,16 @@ class Stages:
         """Signal → samples and instants that could not be used, by reason."""
         oriented = self.world.orientation
         faults = {
-            'joints': self.joints.faults,
+            **({} if self.given else {'joints': self.joints.faults}),
             'imu': self.root.imu_faults,
             'position': self.world.position_faults,
             **{stream.signal: stream.faults for stream in self.root.accelerometers},
             **{stream.signal: stream.faults for stream in self.feet.streams},
             **self.ground.faults,
+            **{result.signal: result.faults for result in self.first_results},
         }
+        if 'ir_md' in self.computes or self.needs_world:
+            faults |= {result.signal: result.faults for result in self.later_results}
         faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
         return faults
 
