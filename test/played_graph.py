@@ -8,8 +8,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.bag_player import message_class, sensor_topics
-from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.bag_player import sensor_topics
+from izmp_dynamics.nodes.messages import message_class, stamp_of
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class

@@ -10,8 +10,8 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
-from izmp_dynamics.nodes.izmp import Izmp
 from izmp_dynamics.nodes.messages import vector
+from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 from .node_processes import ROBOT, free_domain
@@ -86,7 +86,7 @@ def test_points_of_a_pause_whose_frame_is_known_late_are_published_once(log, bip
 
     with PlayedGraph(biped31, overrides('l_sole'), COMPOSED) as graph:
         (node,) = graph.nodes
-        frame = node._outputs.frame
+        frame = node.outputs.verdict.frame
         known = frame.pose
         frame.pose = lambda *instant: None if late else known(*instant)
         graph.play(log[0], pausing)
@@ -102,7 +102,7 @@ def test_a_frame_of_tf_needs_tf2_ros():
         import tf2_ros  # noqa: F401
     except ImportError:
         with pytest.raises(MissingDependencyError, match=r"'ceiling', which is no link.*tf2_ros"):
-            Izmp(overrides=overrides('ceiling'))
+            node_class('izmp')(overrides=overrides('ceiling'))
     else:
         pytest.skip('tf2_ros is here; test_node_tf.py tests with it')
 
@@ -114,4 +114,4 @@ def test_the_world_needs_a_position(tmp_path):
     text = text.replace('urdf: ', f'urdf: {ROBOT.parent}/')
     (tmp_path / 'robot.yaml').write_text(text)
     with pytest.raises(RobotFileError, match='evaluation_frame is world, but'):
-        Izmp(overrides=overrides('world', tmp_path / 'robot.yaml'))
+        node_class('izmp')(overrides=overrides('world', tmp_path / 'robot.yaml'))

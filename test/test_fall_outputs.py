@@ -124,19 +124,3 @@ def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
     said = [value for _, value in topics['fall_alarm'].published]
     assert said == [True] * (1 + np.count_nonzero(risk.alarm)) + [False]
     assert len(topics['fall_probability'].published) == 1
-
-
-def test_an_alarm_ends_while_the_node_does_not_know_the_ground():
-    from izmp_dynamics.nodes.izmp import Izmp
-    from izmp_dynamics.pipeline.falling import FallStage
-
-    stage = object.__new__(FallStage)
-    stage._alarm, put = FallAlarm(G, 2), []
-    assert stage._alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])).alarm[0]
-    outputs = SimpleNamespace(wanted=True, put=lambda stamp, risk: put.append(risk))
-    node = SimpleNamespace(_falling=stage, _fall_outputs=outputs)
-    for stamp in (int(STEP * 1e9), 10**9):
-        instant = SimpleNamespace(stamp=stamp, payload=SimpleNamespace(stamps=np.array([stamp])))
-        Izmp._put_fall(node, instant, None)
-    assert [bool(risk.alarm[0]) for risk in put] == [True, False]
-    assert put[-1].sentence().endswith('the ground is not known.')

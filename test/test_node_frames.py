@@ -13,8 +13,6 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes import transforms
-from izmp_dynamics.nodes.izmp import Izmp
-from izmp_dynamics.nodes.localizer import Localizer
 from izmp_dynamics.nodes.messages import (
     odometry_values,
     quaternion,
@@ -88,10 +86,12 @@ def test_world_and_nif_have_names_that_no_link_has(
     (tmp_path / 'robot.urdf').write_text(urdf)
     path = tmp_path / 'robot.yaml'
     path.write_text(yaml.safe_dump(robot_yaml | {'urdf': 'robot.urdf'}))
-    node = Izmp(overrides=parameters(robot=str(path), frame_prefix=prefix, evaluation_frame=link))
+    node = node_class('izmp')(
+        overrides=parameters(robot=str(path), frame_prefix=prefix, evaluation_frame=link)
+    )
     assert node.model.urdf_root == link
     assert (node.frame_names.world, node.frame_names.nif) == names
-    R, p = node._outputs.frame.pose(0, np.zeros(node.model.dof), np.array([0.0, 0.6, 0.8]))
+    R, p = node.outputs.verdict.frame.pose(0, np.zeros(node.model.dof), np.array([0.0, 0.6, 0.8]))
     node.destroy_node()
     np.testing.assert_allclose(R, np.eye(3), atol=1e-12)  # the link's, not that of the ground
     np.testing.assert_allclose(p, 0.0, atol=1e-12)
@@ -107,7 +107,7 @@ def test_world_and_nif_have_names_that_a_moving_ground_has_not(
     moving = {'source': 'frame', 'frame': ground, 'topic': 'deck'}
     path = tmp_path / 'robot.yaml'
     path.write_text(yaml.safe_dump(robot_yaml | {'ground': moving}))
-    node = Izmp(overrides=parameters(robot=str(path)))
+    node = node_class('izmp')(overrides=parameters(robot=str(path)))
     node.destroy_node()
     assert (node.frame_names.world, node.frame_names.nif) == names
 
@@ -191,7 +191,7 @@ def test_frames_that_only_messages_state_are_found_with_the_prefix(
 @pytest.mark.parametrize('publish', [False, True])
 def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
     pytest.importorskip('tf2_msgs', reason='make it with nodes.make_tf2_msgs')
-    node = Localizer(overrides=parameters(publish_tf=publish))
+    node = node_class('localizer')(overrides=parameters(publish_tf=publish))
     topics = dict(node.get_publisher_names_and_types_by_node('localizer', '/'))
     node.destroy_node()
     assert '/odom' in topics

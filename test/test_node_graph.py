@@ -21,7 +21,7 @@ from izmp_dynamics.model.robot_file import Filter, LowPass, load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK, WARN
 from izmp_dynamics.nodes.messages import vector
-from izmp_dynamics.nodes.shared_settings import refusal
+from izmp_dynamics.nodes.tasks import refusal
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
 from izmp_dynamics.sensing.noise import degrees
@@ -211,11 +211,8 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
 
         return fail_once
 
-    if graph.names == COMPOSED:
-        stream = node._evaluator.root.imu
-        stream.follow = failing_once(stream.follow)
-    else:
-        node._stage.push_imu = failing_once(node._stage.push_imu)
+    stream = node.evaluator.root.imu
+    stream.follow = failing_once(stream.follow)
     graph.play(bag)
     assert len(calls) > 500
     level, values = graph.values('angular_acceleration')
@@ -477,10 +474,10 @@ def test_the_mounting_of_an_imu_without_a_stated_frame_is_learned_by_all(
     path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
         nodes = [graph.node(name) for name in ('angular_acceleration', 'localizer', 'izmp')]
-        assert all('imu' in node._frames.unknown for node in nodes)
+        assert all('imu' in node.sensors.frames.unknown for node in nodes)
         graph.play(bag)
         for node in nodes:
-            assert node._frames.make().imu.p.any()
+            assert node.sensors.frames.make().imu.p.any()
         assert len(graph.messages['/mr_ad/izmp']) > 100
 
 
@@ -490,10 +487,10 @@ def test_odometry_of_a_link_that_moves_against_the_root_is_refused_every_time(
     path = written(robot_yaml, tmp_path, position={'topic': 'gps'})
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
         node = graph.node('localizer')
-        node._choose_source(True)
+        node.sensors.choose_source(True)
         for _ in range(3):
             with pytest.raises(IzmpError, match='l_foot'):
-                node._learn_frame('l_foot')
+                node.sensors.learn_frame('l_foot')
 
 
 def test_nothing_is_published_of_instants_whose_joints_are_not_known(bag, graph):

@@ -12,10 +12,10 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes import health as health_module
-from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
-from izmp_dynamics.nodes.shared_settings import SECTIONS, has
+from izmp_dynamics.nodes.registry import node_class
+from izmp_dynamics.nodes.tasks import SEPARATE, has
 from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 
 from .node_processes import GRAPH, ROBOT, free_domain
@@ -25,7 +25,9 @@ from .node_processes import GRAPH, ROBOT, free_domain
 def acd():
     """The node acd in this process."""
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    node = Acd(overrides=[Parameter('robot', value=str(ROBOT)), Parameter('acd.window', value=9)])
+    node = node_class('acd')(
+        overrides=[Parameter('robot', value=str(ROBOT)), Parameter('acd.window', value=9)]
+    )
     yield node
     node.destroy_node()
     rclpy.shutdown()
@@ -97,8 +99,8 @@ def test_what_holds_for_other_processes_as_well_is_refused(acd, setting, others)
 def test_nodes_have_the_settings_that_they_use():
     """So that few hold for several nodes; these are the only ones."""
     names = {
-        node: {item.name for item in setting_parameters(sections)}
-        for node, sections in SECTIONS.items()
+        node: {item.name for item in setting_parameters(task.settings)}
+        for node, task in SEPARATE.items()
     }
     assert tuple(names) == GRAPH
     shared = {
@@ -146,7 +148,7 @@ def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
 
 def test_a_node_without_a_robot_file_says_what_it_needs(acd):
     with pytest.raises(RobotFileError, match=r'needs the parameter robot.*-p robot:='):
-        Acd()
+        node_class('acd')()
 
 
 def test_values_are_changed_together(biped31):

@@ -11,9 +11,9 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.composed import Composed
 from izmp_dynamics.nodes.losses import Losses
 from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import ROBOT, StandingRobot, free_domain
 from .simulated_time import Sensors, clock  # noqa: F401 -- a fixture
@@ -53,7 +53,7 @@ class Graph:
 
     def __init__(self, robot, clock):  # noqa: F811
         self.clock, self.queues = clock, {}
-        self.node = Composed(overrides=[Parameter('robot', value=str(ROBOT))])
+        self.node = node_class('composed')(overrides=[Parameter('robot', value=str(ROBOT))])
         types = [(f'/{robot.position.topic}', ['geometry_msgs/msg/PointStamped'])]
         self.node.get_topic_names_and_types = lambda: types
         self.node.look_after(report=False)  # it subscribes to the position

@@ -16,7 +16,6 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes import receiving
-from izmp_dynamics.nodes.acd import Acd
 from izmp_dynamics.nodes.collected import MOST_COLLECTED
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.losses import Losses
@@ -27,6 +26,7 @@ from izmp_dynamics.nodes.receiving import (
     Receiver,
     Reception,
 )
+from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import ROBOT, free_domain, wait_until
 
@@ -336,7 +336,7 @@ def test_skipped_messages_and_late_results_are_errors(monkeypatch):
 @pytest.fixture
 def acd():
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    node = Acd(overrides=[Parameter('robot', value=str(ROBOT))])
+    node = node_class('acd')(overrides=[Parameter('robot', value=str(ROBOT))])
     yield node
     node.destroy_node()
     rclpy.shutdown()
@@ -344,13 +344,9 @@ def acd():
 
 def test_witnesses_do_not_pile_up_while_no_joints_arrive(acd):
     for k in range(3 * MOST_COLLECTED):
-        acd._see('imu', 1_000_000 * k, SimpleNamespace(values=np.full(6, float(k))))
+        acd.collect('imu', 1_000_000 * k, np.full(6, float(k)))
         acd.advance()
-        assert acd._collected.count <= MOST_COLLECTED
-
-
-def test_a_witness_with_another_clock_does_not_begin_a_new_time(acd):
-    assert acd._clocks.leading == '/joint_states'
+        assert acd.collected.count <= MOST_COLLECTED
 
 
 def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):

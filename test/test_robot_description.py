@@ -9,8 +9,8 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.nodes.mr_ad import MrAd
 from izmp_dynamics.nodes.qos import LATCHED
+from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import ROBOT, free_domain
 
@@ -36,7 +36,9 @@ def make(monkeypatch):
 
     def make(**values):
         values = {'robot': str(ROBOT), **values}
-        nodes.append(MrAd(overrides=[Parameter(name, value=v) for name, v in values.items()]))
+        nodes.append(
+            node_class('mr_ad')(overrides=[Parameter(name, value=v) for name, v in values.items()])
+        )
         return nodes[-1]
 
     yield make

@@ -16,10 +16,10 @@ from rosgraph_msgs.msg import Clock
 
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.health import ERROR, OK
-from izmp_dynamics.nodes.mr_ad import MrAd
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.process import shut_down, spin_on
-from izmp_dynamics.nodes.wire import MotionSample, TrajectorySample
-from izmp_dynamics.signals.readiness import LONGEST_WAIT
+from izmp_dynamics.nodes.registry import node_class
+from izmp_dynamics.pipeline.given import LONGEST_WAIT
 
 from .node_processes import PATIENCE, ROBOT, free_domain, wait_until
 
@@ -31,7 +31,7 @@ STEP = 100_000_000
 def node():
     """The node mr_ad, without the others."""
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    node = MrAd(overrides=[Parameter('robot', value=str(ROBOT))])
+    node = node_class('mr_ad')(overrides=[Parameter('robot', value=str(ROBOT))])
     yield node
     node.destroy_node()
     rclpy.try_shutdown()
@@ -60,21 +60,21 @@ def is_free(lock):
 
 def stand(node, stamp):
     """Give it an instant [ns] of a robot at rest."""
-    joints = TrajectorySample(node.model.joint_names, tuple(np.zeros((3, node.model.dof))))
     up = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
-    node._take_joints(stamp, joints)
-    node._take_acceleration(stamp, MotionSample(node.model.root, up))
-    node._take_twist(stamp, MotionSample(node.model.root, np.zeros(6)))
+    node.collect('joint_kinematics', stamp, np.zeros(3 * node.model.dof))
+    node.collect('root_acceleration', stamp, up)
+    node.collect('root_twist', stamp, np.zeros(6))
     node.handed_out()
 
 
-def test_wrenches_do_not_wait_for_odometry_for_ever(node):
+def test_wrenches_do_not_wait_for_odometry_for_ever(node, monkeypatch):
     """Nothing waits longer than an instant waits for the result of another node."""
     waiting = []
-    node._subscribe_to_odometry()
+    monkeypatch.setattr(Output, 'wanted', True)
+    node.look_after(report=False)
     for k in range(1, 301):
         stand(node, k * STEP)
-        waiting.append(len(node._wrenches._waiting))
+        waiting.append(len(node.evaluator._pending))
     assert node.health.outputs['/mr_ad/contact_wrench'] == 300
     assert max(waiting) <= LONGEST_WAIT * 1e9 / STEP + 1
     assert node.health.outputs['/mr_ad/momentum_rate'] == 0

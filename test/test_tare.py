@@ -192,7 +192,7 @@ def node(ros, request):
 
 
 def feet_of(node):
-    stage = node._feet if hasattr(node, '_feet') else node._evaluator.feet
+    stage = node.evaluator.feet
     return Feet(stage, stage.rig)
 
 

@@ -11,7 +11,7 @@ pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 from izmp_dynamics.model.robot_file import Filter, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.root import accelerometer_array
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance, root_covariance
+from izmp_dynamics.pipeline.uncertainty import SampleNoise, _root_covariance, izmp_covariance
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.signals.samples import Samples
 
@@ -76,11 +76,14 @@ def test_each_accelerometer_has_the_noise_of_its_own_rate(recorded, half_width):
     robot = dataclasses.replace(recording.rig.robot, filter=Filter(half_width=half_width))
     rig, still = dataclasses.replace(recording.rig, robot=robot), np.zeros((1, 3))
     array, periods = accelerometer_array(rig), [0.002, 0.008, 0.008, 0.001]
-    predicted = root_covariance(rig, periods, array, still)[0][
-        np.ix_(FORCE_AND_ALPHA, FORCE_AND_ALPHA)
-    ]
+
+    def covariance(periods):
+        noise = SampleNoise.of(robot, periods, rig.model.dof)
+        return _root_covariance(rig, periods, array, still, noise, half_width)[0]
+
+    predicted = covariance(periods)[np.ix_(FORCE_AND_ALPHA, FORCE_AND_ALPHA)]
     if half_width is not None:
-        at_one_rate = root_covariance(rig, [0.002] * 4, array, still)[0]
+        at_one_rate = covariance([0.002] * 4)
         ratio = np.diag(predicted) / np.diag(at_one_rate)[FORCE_AND_ALPHA]
         np.testing.assert_allclose(ratio, 1.0, atol=0.05)
         return

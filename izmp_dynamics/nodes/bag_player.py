@@ -1,6 +1,5 @@
 """Plays the sensors of a recording over DDS, as the robot would publish them."""
 
-import importlib
 import threading
 import time
 from collections.abc import Callable
@@ -17,10 +16,11 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.listeners import Listeners, said
+from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.pause import some_are_behind
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.receiving import stamp_of_bytes
-from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
+from izmp_dynamics.nodes.topic_node import RELIABLE_PATIENCE
 
 SETTLED = 1.0
 """Time for which the numbers of subscribers must not change before the first message [s]."""
@@ -207,20 +207,3 @@ class BagPlayer:
 def sensor_topics(robot: RobotFile) -> list[str]:
     """The topics that a robot publishes, as its file names them."""
     return list(robot.topics())
-
-
-def message_class(msgtype: str) -> Any:
-    """Import the class of a type, e.g. 'sensor_msgs/msg/Imu'.
-
-    Raises:
-        ReplayError: if its package is not installed.
-    """
-    package, _, name = msgtype.split('/')
-    try:
-        return getattr(importlib.import_module(f'{package}.msg'), name)
-    except (ImportError, AttributeError) as error:
-        raise ReplayError(
-            f'The message type {msgtype} is not installed here.',
-            kind='unknown_message_type',
-            msgtype=msgtype,
-        ) from error

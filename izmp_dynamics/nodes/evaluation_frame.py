@@ -18,7 +18,7 @@ from izmp_dynamics.nodes.messages import (
     vector,
     world_instant,
 )
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import plane_axes
@@ -55,7 +55,7 @@ class EvaluationFrame:
         RobotFileError: the world, but the position of the robot is not known.
     """
 
-    def __init__(self, node: StageNode, name: str) -> None:
+    def __init__(self, node: TopicNode, name: str) -> None:
         names, link = node.frame_names, node.frame_names.link(name)
         self.model = node.model
         self._root = node.root
@@ -154,7 +154,7 @@ class EvaluationFrame:
         return rotation_matrix(quaternion(found.rotation)), vector(found.translation)
 
 
-def _tf_buffer(node: StageNode, name: str) -> Any:
+def _tf_buffer(node: TopicNode, name: str) -> Any:
     try:
         from tf2_ros import Buffer, TransformListener
     except ImportError as error:

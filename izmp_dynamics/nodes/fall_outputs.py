@@ -9,7 +9,7 @@ from std_msgs.msg import Bool, Float64
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.nodes.health import ERROR, SILENT
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.stability.fall_alarm import FallRisk
 
 
@@ -21,7 +21,7 @@ class FallOutputs:
         events: the topic that lists alarms that were raised.
     """
 
-    def __init__(self, node: StageNode, events: Output) -> None:
+    def __init__(self, node: TopicNode, events: Output) -> None:
         self._health, self._log = node.health, node.get_logger()
         self._alarm = node.advertise('fall_alarm', Bool)
         self._probability = node.advertise('fall_probability', Float64)

@@ -9,7 +9,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes.health import ERROR, WARN
 from izmp_dynamics.nodes.messages import JointReader
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.wire import JointSample
 from izmp_dynamics.pipeline.joints import JointStage
 
@@ -20,9 +20,12 @@ class JointsInput:
     Args:
         node: subscribes.
         take: is given stamp [ns] and positions (n,) as the pipeline takes them.
+        required: whether nothing comes out without it.
     """
 
-    def __init__(self, node: StageNode, take: Callable[[int, Array], None]) -> None:
+    def __init__(
+        self, node: TopicNode, take: Callable[[int, Array], None], required: bool = True
+    ) -> None:
         self.node = node
         self._take_positions = take
         self._reader = JointReader(node.model.joint_names)
@@ -34,6 +37,7 @@ class JointsInput:
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
             signal='joints',
             sensor=True,
+            required=required,
         )
 
     def _take(self, stamp: int, sample: JointSample) -> None:

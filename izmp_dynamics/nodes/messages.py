@@ -1,5 +1,6 @@
 """ROS messages ↔ arrays; the only place where their fields are named."""
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,9 @@ from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, all_finite
+from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternion_of_matrix
-from izmp_dynamics.nodes.wire import TrajectorySample
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 
 Flags = npt.NDArray[np.bool_]
@@ -48,6 +48,23 @@ class WorldInstant(NamedTuple):
     p: Array
     v: Array
     angular_velocity: Array
+
+
+def message_class(msgtype: str) -> Any:
+    """Import the class of a type, e.g. 'sensor_msgs/msg/Imu'.
+
+    Raises:
+        ReplayError: if its package is not installed.
+    """
+    package, _, name = msgtype.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError) as error:
+        raise ReplayError(
+            f'The message type {msgtype} is not installed here.',
+            kind='unknown_message_type',
+            msgtype=msgtype,
+        ) from error
 
 
 def stamp_of(message: Any) -> int:
@@ -113,20 +130,6 @@ class JointReader:
         if not all_finite(given):
             positions[columns] = np.where(np.isfinite(positions[columns]), given[places], np.inf)
         return positions
-
-
-def joint_kinematics(stamp: int, sample: TrajectorySample, count: int) -> JointKinematics:
-    """The instant [ns] of a message of joint kinematics; NaN for n = `count` joints without."""
-    parts = np.full((3, 1, count), np.nan)
-    if sample.point is not None:
-        parts[:, 0] = sample.point
-    valid = np.array([sample.point is not None])
-    return JointKinematics(np.array([stamp]), parts[0], parts[1], parts[2], valid)
-
-
-def moving(point: tuple[Array, Array, Array]) -> Flags:
-    """(1,) whether any joint moves, by positions, velocities, accelerations (n,) of an instant."""
-    return np.array([bool(point[1].any())])
 
 
 def vector3(values: Array) -> Vector3:

@@ -15,7 +15,7 @@ from izmp_dynamics.bags.writer import BagWriter, Qos
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import BagError, IzmpError
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.bag_player import message_class
+from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.process import shut_down
 from izmp_dynamics.nodes.qos import DEPTH

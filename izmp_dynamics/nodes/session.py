@@ -28,8 +28,8 @@ from izmp_dynamics.nodes.other_publishers import OtherPublishers
 from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.registry import node_class
-from izmp_dynamics.nodes.stage_node import RELIABLE_PATIENCE
 from izmp_dynamics.nodes.start_up import signals_handled
+from izmp_dynamics.nodes.topic_node import RELIABLE_PATIENCE
 from izmp_dynamics.signals.stream import filter_in_words
 
 WAITING = 3.0

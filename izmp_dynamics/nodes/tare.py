@@ -8,7 +8,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import Foot, FootWrench, RobotFile
 from izmp_dynamics.nodes.health import WARN
-from izmp_dynamics.nodes.stage_node import StageNode
+from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
 from izmp_dynamics.signals.correction import offset_without
@@ -34,7 +34,7 @@ class Tare:
         node: evaluates the feet; its `configure` is called with the new offsets.
     """
 
-    def __init__(self, node: StageNode) -> None:
+    def __init__(self, node: TopicNode) -> None:
         self._node = node
         self._feet: UnloadedFeet | None = None
         node.serve('tare', self.tare)

@@ -4,7 +4,7 @@ import difflib
 from typing import Any
 
 from izmp_dynamics.nodes.parameters import setting_parameters
-from izmp_dynamics.nodes.shared_settings import OF_COMPOSED
+from izmp_dynamics.nodes.tasks import TASKS
 
 ELSEWHERE = frozenset(
     (
@@ -22,7 +22,7 @@ def warn_of_unknown_parameters(node: Any) -> None:
     Args:
         node: has declared all of its parameters.
     """
-    known = ELSEWHERE | {item.name for item in setting_parameters(OF_COMPOSED)}
+    known = ELSEWHERE | {item.name for item in setting_parameters(TASKS['composed'].settings)}
     for name in sorted(getattr(node, '_parameter_overrides', ())):
         if node.has_parameter(name) or name in known or name.startswith('qos_overrides.'):
             continue

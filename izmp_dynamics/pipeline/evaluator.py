@@ -10,10 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 import numpy as np
 import numpy.typing as npt
 
-<<<<<<< HEAD
-=======
 from izmp_dynamics.base.conventions import Array, Stamps
->>>>>>> db602f7 (An evaluator is given what another one has computed)
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -21,20 +18,15 @@ from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import mr_ad_states
 from izmp_dynamics.pipeline.ground import Ground, require_orientation
 from izmp_dynamics.pipeline.inbox import Inbox
-from izmp_dynamics.pipeline.joints import JointGroup
+from izmp_dynamics.pipeline.joints import JointGroup, joined
 from izmp_dynamics.pipeline.located import Located
 from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
-<<<<<<< HEAD
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
-from izmp_dynamics.sensing.root_state import RootState
-=======
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
->>>>>>> db602f7 (An evaluator is given what another one has computed)
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
@@ -123,6 +115,8 @@ class Evaluator:
         self.joints, self.root, self.world = stages.joints, stages.root, stages.world
         self.feet, self.ground = stages.feet, stages.ground
         self._for_izmp = self._stages_for_izmp()
+        wrench = () if stages.in_world is None else (stages.in_world,)
+        self._for_pose: tuple[Stage, ...] = (self.world, *wrench)
         self._stance: StanceAcceleration | None = None
         if robot.root_acceleration.source != 'imu':
             self._stance = StanceAcceleration(rig, self.feet, causal=live)
@@ -184,10 +178,12 @@ class Evaluator:
 
     def _of_motion(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate what needs no ground."""
-        count, wrenches = len(joints), dict[str, Array]()
+        wrenches: dict[str, Array] = {}
+        count = len(joints)
         world, com = WorldState.unknown(count), np.full((count, 3), np.nan)
-        if 'mr_ad' in self._stages.computes:
-            wrenches['mr_ad'], com = self.mr_ad.of_states(mr_ad_states(joints, root))
+        if self._stages.computes & {'mr_ad', 'ir_md'}:
+            wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root))
+            wrenches = {'mr_ad': wrench} if 'mr_ad' in self._stages.computes else {}
         return Evaluated(joints, root, world, com, wrenches, {}, {}, Ground.unknown(count))
 
     # ---- Samples in, instants out -------------------------------------------------------------
@@ -214,6 +210,14 @@ class Evaluator:
             ShapeError: if its samples have another width.
         """
         self._inbox.take(signals)
+
+    def take_one(self, signal: str, stamp: int, values: Array) -> None:
+        """Do as `take` with a single sample (m,) of a signal at `stamp` [ns], at a lower cost."""
+        self._inbox.take_one(signal, stamp, values)
+
+    def uses(self, signal: str) -> bool:
+        """Whether samples of a signal are used here."""
+        return self._inbox.uses(signal)
 
     def advance(self) -> list[Evaluated]:
         """Return the instants that what was taken completes, usually one piece or none."""
@@ -261,6 +265,11 @@ class Evaluator:
         if wanted and not self.locates:
             self._located.reset()
         self._inbox.locates = wanted
+
+    @property
+    def needs_world(self) -> bool:
+        """Whether the ground moves in the world, so that the IZMP needs the pose."""
+        return self._stages.needs_world
 
     @property
     def judges(self) -> bool:
@@ -383,12 +392,8 @@ class Evaluator:
     def _begin(self) -> None:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
-<<<<<<< HEAD
-        self._begun = self._izmp_known = self._last = 0
-=======
         self._begun = self._izmp_known = self._last = self._inbox.newest = 0
         self._newest = 0
->>>>>>> db602f7 (An evaluator is given what another one has computed)
         self._located.begin()
         if self._stance is not None:
             self._stance.reset()
@@ -432,7 +437,7 @@ class Evaluator:
         if not self.locates:
             return self._complete(self._izmp_known)
         begin = self._located.pushed
-        count = self._decided((self.world,), begin, self._izmp_known)
+        count = self._decided(self._for_pose, begin, self._izmp_known)
         return self._complete(begin + count) if count else []
 
     def _finish(self, final: bool = True) -> list[Evaluated]:
@@ -453,14 +458,6 @@ class Evaluator:
         stamps = self._pending.stamps[begin:end]
         if not len(stamps):
             return 0
-<<<<<<< HEAD
-        count, newest = len(stamps), int(self._pending.stamps[-1])
-        for stage in stages:
-            count = stage.decided(stamps[:count], newest)
-            if not count:
-                break
-        return count
-=======
         first, newest = int(stamps[0]), int(self._pending.stamps[-1])
         if not all(stage.decides(first, newest) for stage in stages):
             return 0
@@ -468,7 +465,6 @@ class Evaluator:
             return 1
         counts = (stage.decided(stamps, newest) for stage in stages)
         return min(counts, default=len(stamps))
->>>>>>> db602f7 (An evaluator is given what another one has computed)
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
@@ -535,7 +531,7 @@ class Evaluator:
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
-        if not self._tidying.is_due(self._inbox.clocks.newest):
+        if not self._tidying.is_due(self._inbox.newest):
             return
         self._stages.forget(before)
         if not len(self._pending):

@@ -80,10 +80,6 @@ class FallStage:
             self._overlap,
         )  # fmt: skip
 
-    def pass_over(self, stamps: Stamps) -> FallRisk:
-        """Take the next instants (K,) [ns], of which the ground is not known."""
-        return self._alarm.push_unknown(stamps, 'the ground is not known')
-
     def _learn(self, groups: Sequence[JointGroup]) -> None:
         """Noise of q̇ over that of q̈ [s], how long errors of q̇ last, and what is not published."""
         if self._groups == tuple(groups):

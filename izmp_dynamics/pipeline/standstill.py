@@ -1,23 +1,18 @@
 """Signals of a robot that stands still: with them every stage can run before there are any."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.root import RootStage
-from izmp_dynamics.pipeline.world import WorldStage
+from izmp_dynamics.pipeline.stages import PARTS
 from izmp_dynamics.signals.samples import Samples, Signals
-from izmp_dynamics.signals.stage import PATIENCE, Stage
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import Filtering
 
 _STEP = 0.01
 _SAMPLES = 100
@@ -55,7 +50,12 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
     return signals
 
 
-def compile_stages(rig: Rig, live: bool = True) -> None:
+def compile_stages(
+    rig: Rig,
+    live: bool = True,
+    given: Collection[str] = (),
+    computes: Collection[str] = PARTS,
+) -> None:
     """Run all stages once, so that no first sample waits for a kernel to be compiled.
 
     Compiled once per installation, loaded from the cache once per process.
@@ -63,50 +63,33 @@ def compile_stages(rig: Rig, live: bool = True) -> None:
     Args:
         rig: the robot.
         live: whether samples will also come one by one, not only many at once as from a bag.
+        given: see `Evaluator`.
+        computes: see `Evaluator`.
     """
     with announced_compilation():
-        evaluator = Evaluator(replace(rig, robot=_slow(rig.robot)))
-        signals = standstill(rig)
+        robot = replace(rig, robot=_slow(rig.robot))
+        evaluator = Evaluator(robot, given=given, computes=computes)
+        signals = standstill(rig) | (_results(rig) if given else {})
+        signals = {name: samples for name, samples in signals.items() if evaluator.uses(name)}
         for pieces in zip(*(_pieces(s, live) for s in signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()
         rig.model.frame_pose(rig.model.root, np.zeros((1, rig.model.dof)))  # what judges feet
 
 
-def compile_joints(model: RobotModel, robot: RobotFile) -> None:
-    """Do as `compile_stages` for the joints alone."""
-    stage = JointStage(model, robot, Filtering.of(_slow(robot), causal=True), patience=PATIENCE)
+def _results(rig: Rig) -> Signals:
+    """What is given of a robot that stands still."""
+    up = (0.0, 0.0, rig.robot.gravity, 0.0, 0.0, 0.0)
+    values: dict[str, Any] = {
+        'joint_kinematics': np.zeros(3 * rig.model.dof),
+        'root_twist': np.zeros(6),
+        'root_acceleration': up,
+        'mr_ad/contact_wrench': up,
+        'odom': (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *np.zeros(6)),
+        'ir_md/contact_wrench': up,
+    }
     stamps = np.arange(1, _SAMPLES + 1) * nanoseconds(_STEP)
-    with announced_compilation():
-        stage.push(Samples(stamps[:80], np.zeros((80, model.dof))))
-        for stamp in stamps[80:].tolist():
-            stage.on_bus(stage.push(Samples.one(stamp, np.zeros(model.dof))).stamps)
-        stage.flush()
-
-
-def compile_root(rig: Rig) -> None:
-    """Do as `compile_stages` for the sensors on the root alone."""
-    signals = standstill(rig)
-    with announced_compilation():
-        stage = RootStage(rig, Filtering.of(_slow(rig.robot), causal=True))
-        for samples in _pieces(signals['imu']):
-            stage.push_imu(samples)
-        for k in range(len(rig.accelerometers)):
-            for samples in _pieces(signals[f'accelerometers[{k}]']):
-                stage.push_accelerometer(k, samples)
-        _ask(stage, stage.evaluate)
-
-
-def compile_world(rig: Rig) -> None:
-    """Do as `compile_stages` for the pose in the world alone."""
-    signals = standstill(rig)
-    with announced_compilation():
-        stage = WorldStage(rig, Filtering.of(_slow(rig.robot), causal=True))
-        for samples in _pieces(signals['orientation']):
-            stage.push_orientation(samples)
-        for samples in _pieces(signals['position']):
-            stage.push_position(samples)
-        _ask(stage, stage.evaluate)
+    return {name: Samples(stamps, np.tile(v, (_SAMPLES, 1))) for name, v in values.items()}
 
 
 def _slow(robot: RobotFile) -> RobotFile:
@@ -130,11 +113,3 @@ def _pieces(samples: Samples, live: bool = True) -> Iterator[Samples]:
         if len(piece) > 1:
             piece.values.setflags(write=False)
         yield piece
-
-
-def _ask(stage: Stage, evaluate: Callable[[Stamps], object]) -> None:
-    """Evaluate an instant in the middle."""
-    instants = np.array([nanoseconds(50.5 * _STEP)])
-    stage.decided(instants, int(instants[0]))
-    evaluate(instants)
-    stage.flush()

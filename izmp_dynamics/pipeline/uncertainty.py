@@ -163,6 +163,8 @@ def filtered_covariance(
     covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
     if noise.joints.any() or noise.step:
         groups = evaluator.joints.groups
+        if not groups:
+            return np.full_like(covariance, np.nan)
         speeds = speeds or joint_speeds(groups, half_width)
         mean = speeds.update(result.stamps, joints.velocities)
         variance = _of_accelerations(rig.robot, groups, mean, noise, half_width)
@@ -204,56 +206,6 @@ def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
     """
     there = np.asarray(np.isfinite(result.points['mr_ad']).all(axis=1))
     return _of_point(result.wrenches['mr_ad'], of_wrench, result.plane, there)
-
-
-def root_covariance(
-    rig: Rig,
-    periods: Sequence[float],
-    array: AccelerometerArray | None,
-    angular_velocity: Array,
-) -> Array:
-    """Covariance (K, 9, 9) of φ, ω and ω̇ from the noise densities of the robot file.
-
-    Args:
-        rig: the robot, prepared.
-        periods: time between the samples of the IMU [s], then of the array's further sensors.
-        array: the accelerometers; None: the gyroscope is differenced.
-        angular_velocity: (K, 3) ω in root axes [rad/s].
-    """
-    noise = SampleNoise.of(rig.robot, periods, rig.model.dof)
-    half_width = rig.robot.filter.half_width
-    return _root_covariance(rig, periods, array, angular_velocity, noise, half_width)
-
-
-def propagated(
-    mr_ad: MrAd,
-    root: RootState,
-    joints: JointKinematics,
-    spread: Array,
-    variance: Array,
-    wrenches: Array,
-    plane: GroundPlane,
-    there: npt.NDArray[np.bool_],
-) -> Array:
-    """Covariance of the IZMP of K instants from that of the motion.
-
-    Args:
-        mr_ad: the kernel.
-        root: motion of the root.
-        joints: positions, velocities and accelerations.
-        spread: (K, 9, 9) covariance of φ, ω and ω̇.
-        variance: (K, n) of q̈.
-        wrenches: (K, 6) contact wrenches about the root origin.
-        plane: the ground.
-        there: (K,) at which instants there is an IZMP.
-
-    Returns:
-        (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
-    """
-    of_wrench = _of_wrench(mr_ad, root, joints, spread)
-    if variance.any():
-        of_wrench = of_wrench + joint_covariance(mr_ad, joints.positions, np.sqrt(variance))
-    return _of_point(wrenches, of_wrench, plane, there)
 
 
 def _root_covariance(
@@ -312,19 +264,6 @@ def _of_point(
 def joint_speeds(groups: Sequence[JointGroup], half_width: float | None) -> JointSpeeds:
     """Make the mean speeds that fit a filter: they fade within the half-width, or one period."""
     return JointSpeeds(half_width or max((group.period for group in groups), default=1.0))
-
-
-def encoder_variance(robot: RobotFile, groups: Sequence[JointGroup], speeds: Array) -> Array:
-    """Variance (K, n) of q̈ from the steps of the encoders that the robot file states.
-
-    Args:
-        robot: the robot file.
-        groups: joints that are published together.
-        speeds: (K, n) mean speeds, see `JointSpeeds`.
-    """
-    nothing = np.zeros(speeds.shape[1])
-    noise = SampleNoise(np.zeros((1, 3)), np.zeros(3), nothing, robot.noise.encoder or 0.0)
-    return _of_accelerations(robot, groups, speeds, noise, robot.filter.half_width)
 
 
 def _of_accelerations(

@@ -1,7 +1,7 @@
-"""What all nodes have in common: the robot, parameters, inputs, outputs, diagnostics, resets."""
+"""What a node of the graph needs beside its evaluator: parameters, topics, diagnostics, pauses."""
 
-import time
 import traceback
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -15,14 +15,15 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
-from izmp_dynamics.base.faults import Faults, Reason
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.nodes.collected import Collected
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, WARN, Health, Input, diagnostic_array
 from izmp_dynamics.nodes.kept_stretches import INSTANTS, KeptStretches
 from izmp_dynamics.nodes.managed import ManagedNode
-from izmp_dynamics.nodes.message_batch import Messages
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.node_settings import NodeSettings
 from izmp_dynamics.nodes.output import Output, ResultAge
@@ -32,65 +33,49 @@ from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.rate_watch import RateWatch
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER
 from izmp_dynamics.nodes.robot_description import given_description
-from izmp_dynamics.nodes.shared_settings import refusal
+from izmp_dynamics.nodes.tasks import Task, refusal
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
-from izmp_dynamics.signals.clock import Clocks
-from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
-from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.signals.stage import PATIENCE
 from izmp_dynamics.signals.stream import Filtering
-
-LIVE = nanoseconds(0.1)
-"""Samples of a robot that works now are not older [ns]."""
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
-
-UNWANTED = 'no: nobody subscribes to the results, and none is computed'
-"""Said by a node that waits until somebody does."""
 
 MAIN_RESULT = '/mr_ad/izmp'
 """The topic that the line in the log names, if the node publishes it."""
 
 
-class StageNode(ManagedNode):
-    """A node around a stage of the pipeline.
-
-    Subclasses say in `configure` how to make the stage, in `reset` and `flush` how to let it
-    forget and finish, and in `set_up` what they advertise and subscribe to.
+class TopicNode(ManagedNode):
+    """A node that makes results of messages, until it is told otherwise.
 
     Args:
-        name: of the node.
-        sections: of the robot file that become its parameters.
+        task: what it is given, and what it computes.
         overrides: values of parameters.
 
     Attributes:
+        task: as above.
         model: the robot's model.
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
         age: how old the instants of results are.
         is_ahead: whether results are handed out before their time, in a pause.
-        instants: the topic whose clock leads, as its stamps are the instants.
-        needs_others: whether its results need those of other nodes, or they need its own.
+        evaluator: makes results of samples; None while a frame of a sensor is not known.
+        collected: samples that it is to take.
     """
 
-    instants = 'joint_kinematics'
-    needs_others = True
+    evaluator: Evaluator | None
 
-    def __init__(
-        self,
-        name: str,
-        sections: Iterable[str] = (),
-        overrides: Iterable[Parameter] = (),
-    ) -> None:
-        super().__init__(name, overrides)
+    def __init__(self, task: Task, overrides: Iterable[Parameter] = ()) -> None:
+        super().__init__(task.node, overrides)
+        self.task = task
         self.receiver.handed_out = self.handed_out
-        self._task, self._sections = name, tuple(sections)
         self.begin()
 
     def set_up(self) -> None:
-        """Load robot and model, and make the stage; subclasses then advertise and subscribe.
+        """Load robot and model, make the evaluator, advertise and subscribe.
 
         Raises:
             IzmpError: if that is not possible.
@@ -105,10 +90,10 @@ class StageNode(ManagedNode):
         )
         if not path:
             raise RobotFileError(
-                f"The node '{self._task}' needs the parameter robot, the path of a robot file: "
-                '--ros-args -p robot:=my_robot.yaml',
+                f"The node '{self.task.node}' needs the parameter robot, the path of a robot "
+                'file: --ros-args -p robot:=my_robot.yaml',
                 kind='no_robot_file',
-                node=self._task,
+                node=self.task.node,
             )
         self.age_limit: float = fixed(
             self,
@@ -127,8 +112,8 @@ class StageNode(ManagedNode):
                 path=path,
             )
         self.receiver.longest_wait = None if self._reliable else self.age_limit
-        self._settings = NodeSettings(self, self._sections, file)
-        if self.needs_others and not self._reliable:
+        self._settings = NodeSettings(self, self.task.settings, file)
+        if not self.task.is_whole and not self._reliable:
             length = INSTANTS / self.robot.rates.bus
             self.receiver.stretches = KeptStretches(length, 0.5 * self.age_limit)
         description = given_description(self)
@@ -144,26 +129,20 @@ class StageNode(ManagedNode):
             self.model.name,
             self.count_publishers,
             self.age_limit,
-            composed=not self.needs_others,
+            composed=self.task.is_whole,
         )
-        self.health.counters.append(self._clock_faults)
         clock = self.get_clock()
         self.age = ResultAge(lambda: int(clock.now().nanoseconds))
         self._audit()
-        self._clocks: Clocks[Messages] = Clocks(self.resolve_topic_name(self.instants))
-        self._takers: dict[str, Callable[[int, Any], None]] = {}
-        self._signals: dict[str, str] = {}
-        self._full_names: dict[str, str] = {}
-        self._awaited: list[str] | None = None
-        self._frames_given: dict[str, tuple[str | None, str]] = {}
-        self._tidying = Tidying()
+        self.topics: dict[str, str] = {}
         self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
         self._demands: list[tuple[Callable[[], bool], Callable[[], None]]] = []
         self._sought: list[str] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.configure(self.robot)
+        self.collected, self.evaluator = Collected(), None
+        self.prepare()
         self.add_on_set_parameters_callback(self._changed)
 
     def tear_down(self) -> None:
@@ -192,6 +171,71 @@ class StageNode(ManagedNode):
             f'{", ".join(inputs)}; results on {first[0]}{more}.'
         )
 
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the evaluator, advertise and subscribe.
+
+        Raises:
+            IzmpError: if that is not possible.
+        """
+
+    @abstractmethod
+    def configure(self, robot: RobotFile) -> None:
+        """Make the evaluator anew, as soon as the frames of the sensors are known.
+
+        Raises:
+            IzmpError: if that is not possible with these settings.
+        """
+
+    @abstractmethod
+    def make_evaluator(self) -> None:
+        """Make it if the frames of the sensors are known.
+
+        Raises:
+            IzmpError: if that is not possible.
+        """
+
+    @abstractmethod
+    def wants_pose(self) -> bool:
+        """Whether anybody asks for what needs the pose of the root in the world."""
+
+    @abstractmethod
+    def handed_out(self) -> None:
+        """Go on after a series of messages that waited together."""
+
+    @abstractmethod
+    def evaluate(self) -> None:
+        """Let the evaluator take what was collected, and publish what follows."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Hand out what waits for a next sample, as there is none."""
+
+    @abstractmethod
+    def relearn(self, signals: Iterable[str]) -> None:
+        """Learn the rates of some signals again."""
+
+    @abstractmethod
+    def inspect(self) -> None:
+        """Look, before each report, at what is worth a remark."""
+
+    @abstractmethod
+    def look_who_asks(self) -> None:
+        """Look, four times a second, who subscribes to what costs much."""
+
+    def collect(self, signal: str, stamp: int, values: Array) -> None:
+        """Keep a sample for the evaluator."""
+        if self.evaluator is not None:
+            self.collected.add(signal, stamp, values)
+
+    def hung(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it hung."""
+        return {} if self.evaluator is None else self.evaluator.hung
+
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        return iter(()) if self.evaluator is None else self.evaluator.periods()
+
     @property
     def robot(self) -> RobotFile:
         """The robot file with the parameters' values."""
@@ -205,91 +249,6 @@ class StageNode(ManagedNode):
         seconds later; until then the topic stands still.
         """
         return RELIABLE_PATIENCE if self._reliable else PATIENCE
-
-    def configure(self, robot: RobotFile) -> None:
-        """Make the stage.
-
-        Raises:
-            IzmpError: if that is not possible with these settings.
-        """
-
-    def reset(self) -> None:
-        """Forget all samples."""
-
-    def flush(self) -> None:
-        """Hand out what waits for a next sample, as there is none."""
-
-    def handed_out(self) -> None:
-        """Go on after a series of messages that waited together."""
-        with self._lock:
-            if not self.is_active:
-                return
-            awaited = None
-            try:
-                self.advance()
-                awaited = self.awaited()
-            except Exception as error:
-                self.fail(self.instants, error)
-            if awaited != self._awaited:
-                self.receiver.awaited = (
-                    None
-                    if awaited is None
-                    else {self._full_names.get(topic, '') for topic in awaited}
-                )
-                self._awaited = awaited
-
-    def rest(self, until: float, stamp: int) -> None:
-        """Leave messages where they are until then, by the steady clock [s].
-
-        Args:
-            until: no message completes an instant before.
-            stamp: of the newest sample [ns], which shows whether the robot works now.
-        """
-        if abs(time.time_ns() - stamp) < LIVE:
-            self.receiver.rest_until = until
-
-    def awaited(self) -> list[str] | None:
-        """Topics whose next message may complete an instant; None: any may.
-
-        Without any, messages are taken now and then, as nobody asks for results.
-        """
-        return None
-
-    def advance(self) -> None:
-        """Evaluate after a series of messages, if that is worth while."""
-        self.evaluate()
-
-    def evaluate(self) -> None:
-        """Evaluate the instants that the messages so far decide."""
-
-    def inspect(self) -> None:
-        """Look, before each report, at what is worth a remark."""
-
-    @property
-    def stages(self) -> Iterable[Stage]:
-        """The stages whose samples wait for instants."""
-        return ()
-
-    def hung(self) -> dict[str, list[tuple[int, int]]]:
-        """Signal → first and last instant [ns] of the times in which it hung."""
-        streams = (stream for stage in self.stages for stream in stage.streams)
-        return {stream.signal: stream.hung.spans for stream in streams}
-
-    def forget(self, stamp: int) -> None:
-        """Drop samples that no instant after `stamp` [ns] needs, now and then."""
-        if self._tidying.is_due(stamp):
-            for stage in self.stages:
-                stage.forget(stamp)
-
-    def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
-        for stream in (stream for stage in self.stages for stream in stage.streams):
-            if stream.period is not None:
-                yield stream.signal, stream.period
-
-    def filtering(self, robot: RobotFile) -> Filtering:
-        """The low-pass of a robot file, as a running system can do it."""
-        return Filtering.of(robot, causal=True)
 
     def subscribe(
         self,
@@ -316,11 +275,10 @@ class StageNode(ManagedNode):
         name = self.resolve_topic_name(topic)
         entry = Input(name, source, required, sensor, signal or topic)
         self.health.inputs.append(entry)
-        self._takers[name], self._signals[name] = callback, entry.signal
-        self._full_names[topic] = name
-        self._awaited = self.receiver.awaited = None
+        self.topics[entry.signal] = name
+        self.receiver.awaited = None
         reader = reader_of(msgtype)
-        receive = partial(self._receive, entry, reader or _read, self.admission(entry, callback))
+        receive = partial(self._receive, entry, reader or _read, callback)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
@@ -352,17 +310,11 @@ class StageNode(ManagedNode):
         self._outputs_made.append(output)
         return output
 
-    def admission(
-        self, entry: Input, callback: Callable[[int, Any], None]
-    ) -> Callable[[int, Any], None]:
-        """What hands messages to their callback as soon as their stamps are beyond doubt."""
-        return partial(self._admit, entry)
-
     def _receive(
         self,
         entry: Input,
         read: Callable[[Any], tuple[int, Any]],
-        admit: Callable[[int, Any], None],
+        take: Callable[[int, Any], None],
         given: Any,
     ) -> None:
         with self._lock:
@@ -371,34 +323,9 @@ class StageNode(ManagedNode):
             try:
                 stamp, message = read(given)
                 entry.received(stamp)
-                admit(stamp, message)
+                take(stamp, message)
             except Exception as error:
                 self.fail(entry.signal, error)
-
-    def _admit(self, entry: Input, stamp: int, message: Any) -> None:
-        """Hand a message on as soon as its stamp is beyond doubt."""
-        self._take_all(entry.topic, Messages.one(stamp, message))
-        while self._clocks.new_time:
-            self._announce_reset(self._clocks.leading)
-            with self._guarded(entry.signal):
-                self.evaluate()
-                self.flush()
-            self.reset()
-            for topic, held in self._clocks.begin_new_time().items():
-                self._take_all(topic, held)
-        for topic in self._clocks.alone:
-            self._announce_reset(topic)
-            with self._guarded(entry.signal):
-                self.evaluate()
-            self.reset()
-            self._take_all(topic, self._clocks.gates[topic].release())
-
-    def _take_all(self, topic: str, messages: Messages | None) -> None:
-        """Hand messages of the present time to their callback."""
-        if messages is not None:
-            for stamp, message in self._clocks.admit(topic, messages):
-                with self._guarded(self._signals[topic]):
-                    self._takers[topic](stamp, message)
 
     def _guarded(self, signal: str) -> '_Guard':
         """Let an error cost a message and not the node."""
@@ -426,13 +353,6 @@ class StageNode(ManagedNode):
                 entry.skipped(number)
             else:
                 entry.missed += number
-
-    def _clock_faults(self) -> dict[str, Faults]:
-        return {self._signals[topic]: gate.faults for topic, gate in self._clocks.gates.items()}
-
-    def _announce_reset(self, topic: str) -> None:
-        self.health.count(self._signals[topic], Reason.CLOCK_SET_BACK)
-        self.get_logger().warning(f'The stamps of {topic} went back: resetting.')
 
     def _flush_after_pause(self) -> None:
         """Hand out what waits if no message comes, and go on from before if some come again."""
@@ -464,8 +384,6 @@ class StageNode(ManagedNode):
         with self._lock:
             with self._guarded('inspect'):
                 self.inspect()
-            for stage in self.stages:
-                stage.trim()
             with self._guarded('rates'):
                 self._look_for_new_rates()
             for entry in self.health.inputs:
@@ -487,10 +405,6 @@ class StageNode(ManagedNode):
             rates = ', '.join(f'{name} {1.0 / period:.0f} Hz' for name, period in changed.items())
             self.get_logger().warning(f'New rates: {rates}; learning them again.')
             self.relearn(changed)
-
-    def relearn(self, signals: Iterable[str]) -> None:
-        """Learn the rates of some signals again."""
-        self.configure(self.robot)
 
     def _report_inactive(self) -> None:
         with self._lock:
@@ -539,7 +453,7 @@ class StageNode(ManagedNode):
         """Apply new settings if the stage can be made with them; else state why not."""
         try:
             changed = [item.name for item in parameters if item.name in self._settings]
-            reason = refusal(self._task, changed)
+            reason = refusal(self.task.node, changed)
             if reason or not changed:
                 return SetParametersResult(successful=not reason, reason=reason)
             with self._lock:
@@ -560,7 +474,7 @@ class StageNode(ManagedNode):
     def _check(self, robot: RobotFile) -> None:
         """Refuse settings that do not go with the signals, whose rates may be known by now."""
         for signal, period in self.periods():
-            self.filtering(robot).check(signal, period)
+            Filtering.of(robot, causal=True).check(signal, period)
 
     def look_after(self, report: bool) -> None:
         """Do what is due four times a second; `process.Running` calls it.
@@ -581,6 +495,7 @@ class StageNode(ManagedNode):
                 self._searches = [search for search in self._searches if not search(types)]
                 self._subscribe_on_demand()
                 self._flush_after_pause()
+                self.look_who_asks()
             if report:
                 self._report()
 
@@ -599,23 +514,6 @@ class StageNode(ManagedNode):
         """Topic → types; takes milliseconds, so no message waits for it."""
         return dict(self.get_topic_names_and_types())
 
-    def check_frame(self, topic: str, expected: str | None, given: str) -> None:
-        """Remark on a message whose frame is not the one that the robot file states."""
-        if self._frames_given.get(topic) == (expected, given):
-            return
-        self._frames_given[topic] = expected, given
-        frame = self.frame_names.link(given)
-        key = f'frame[{self.resolve_topic_name(topic)}]'
-        if expected and frame and frame != expected:
-            sentence = (
-                f"The messages on {topic} name the frame '{frame}', but the robot file states "
-                f"'{expected}', which is used. Correct the one that is wrong."
-            )
-            if self.health.remark(key, WARN, sentence):
-                self.get_logger().warning(sentence)
-        else:
-            self.health.clear(key)
-
 
 def _read(message: Any) -> tuple[int, Any]:
     return stamp_of(message), message
@@ -624,7 +522,7 @@ def _read(message: Any) -> tuple[int, Any]:
 class _Guard:
     """Context in which an error is reported and goes no further."""
 
-    def __init__(self, node: StageNode, signal: str) -> None:
+    def __init__(self, node: TopicNode, signal: str) -> None:
         self._node, self._signal = node, signal
 
     def __enter__(self) -> None:
