@@ -1,4 +1,4 @@
-"""Results that are given: each at its instant, waited for not too long; what they show of rates."""
+"""Results that are given: each at its instant, and not waited for too long; rates beside them."""
 
 import random
 

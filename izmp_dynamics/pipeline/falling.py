@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps, all_finite
+from izmp_dynamics.base.conventions import Array, all_finite
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.joints import JointGroup

@@ -17,13 +17,13 @@ from izmp_dynamics.nodes.messages import ODOMETRY, odometry_values, stamp_of
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.start_up import announced
-from izmp_dynamics.signals.readiness import InstantQueue, Ready
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import TICK
 from izmp_lab.seesaw.controller import MomentumController
 from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, ComReference, gains
 from izmp_lab.seesaw.loop_check import require_stable
+from izmp_lab.seesaw.nodes.instant_queue import InstantQueue, Ready
 from izmp_lab.seesaw.nodes.messages import (
     STATE_TOPICS,
     STATE_TYPES,

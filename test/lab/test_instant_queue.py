@@ -5,10 +5,10 @@ import random
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.signals.readiness import CAPACITY, InstantQueue
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import PATIENCE, Stage
 from izmp_dynamics.signals.stream import SampleStream
+from izmp_lab.seesaw.nodes.instant_queue import CAPACITY, InstantQueue
 
 MS = 1_000_000
 NO_SAMPLE = Fault(Reason.NO_SAMPLE)
