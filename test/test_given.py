@@ -24,8 +24,8 @@ def result():
 
 def test_an_instant_waits_for_the_result_of_its_stamp():
     wrench = result()
-    assert not wrench.decides(8 * MS, 16 * MS)
-    wrench.push_one(8 * MS, np.array([1.0, 2.0]))
+    assert not wrench.decided(np.array([8 * MS]), 16 * MS)
+    wrench.push(Samples.one(8 * MS, np.array([1.0, 2.0])))
     assert wrench.decided(np.array([8 * MS, 16 * MS]), 16 * MS) == 1
     wrench.push(Samples.one(24 * MS, np.zeros(2)))
     assert wrench.decided(np.array([8 * MS, 16 * MS]), 16 * MS) == 2
@@ -37,26 +37,26 @@ def test_an_instant_waits_for_the_result_of_its_stamp():
 
 def test_a_result_that_is_not_finite_counts_as_none():
     wrench = result()
-    wrench.push_one(8 * MS, np.array([1.0, np.inf]))
+    wrench.push(Samples.one(8 * MS, np.array([1.0, np.inf])))
     assert np.isnan(wrench.at(np.array([8 * MS]))).all()
     assert wrench.faults == {NO_SAMPLE: 1}
 
 
 def test_nothing_is_waited_for_at_the_end_nor_for_ever():
     wrench, end = result(), round(LONGEST_WAIT * NANOSECONDS)
-    assert not wrench.decides(1 * MS, end)
-    assert wrench.decides(1 * MS, 2 * MS + end)
-    wrench.push_one(2 * MS, np.zeros(2))
+    assert not wrench.decided(np.array([1 * MS]), end)
+    assert wrench.decided(np.array([1 * MS]), 2 * MS + end)
+    wrench.push(Samples.one(2 * MS, np.zeros(2)))
     wrench.flush()
-    assert wrench.decides(9 * MS, 9 * MS)
-    wrench.push_one(3 * MS, np.zeros(2))  # it was no end
-    assert not wrench.decides(9 * MS, 9 * MS)
+    assert wrench.decided(np.array([9 * MS]), 9 * MS)
+    wrench.push(Samples.one(3 * MS, np.zeros(2)))  # it was no end
+    assert not wrench.decided(np.array([9 * MS]), 9 * MS)
 
 
 def test_what_is_kept_is_bounded_although_nothing_takes_it():
     wrench = result()
     for k in range(1, CAPACITY + 101):
-        wrench.push_one(k * MS, np.zeros(2))
+        wrench.push(Samples.one(k * MS, np.zeros(2)))
     assert len(wrench._values) == CAPACITY
     wrench.forget((CAPACITY + 100) * MS)
     assert len(wrench._values) == 1

@@ -178,10 +178,7 @@ class GraphNode(TopicNode):
             evaluator.locates = self._locates
         for signal, samples in self.collected.take():
             try:
-                if len(samples) == 1:
-                    evaluator.take_one(signal, *samples[0])
-                else:
-                    evaluator.take({signal: together(samples)})
+                evaluator.take({signal: together(samples)})
             except Exception as error:
                 self.fail(signal, error)
         with self._guarded(self._leading):

@@ -38,7 +38,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.results.topics import POINTS, TOPICS, Topic
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_dynamics.verdict.events.message import TOPIC
+from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Instant, Recent
 
 ROOT = ('root_twist', 'root_acceleration')

@@ -18,14 +18,14 @@ from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import mr_ad_states
 from izmp_dynamics.pipeline.ground import Ground, require_orientation
 from izmp_dynamics.pipeline.inbox import Inbox
-from izmp_dynamics.pipeline.joints import JointGroup, joined
+from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.located import Located
 from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Signals
@@ -211,10 +211,6 @@ class Evaluator:
         """
         self._inbox.take(signals)
 
-    def take_one(self, signal: str, stamp: int, values: Array) -> None:
-        """Do as `take` with a single sample (m,) of a signal at `stamp` [ns], at a lower cost."""
-        self._inbox.take_one(signal, stamp, values)
-
     def uses(self, signal: str) -> bool:
         """Whether samples of a signal are used here."""
         return self._inbox.uses(signal)
@@ -392,7 +388,7 @@ class Evaluator:
     def _begin(self) -> None:
         self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
-        self._begun = self._izmp_known = self._last = self._inbox.newest = 0
+        self._begun = self._izmp_known = self._last = 0
         self._newest = 0
         self._located.begin()
         if self._stance is not None:
@@ -458,13 +454,12 @@ class Evaluator:
         stamps = self._pending.stamps[begin:end]
         if not len(stamps):
             return 0
-        first, newest = int(stamps[0]), int(self._pending.stamps[-1])
-        if not all(stage.decides(first, newest) for stage in stages):
-            return 0
-        if len(stamps) == 1:
-            return 1
-        counts = (stage.decided(stamps, newest) for stage in stages)
-        return min(counts, default=len(stamps))
+        count, newest = len(stamps), int(self._pending.stamps[-1])
+        for stage in stages:
+            count = stage.decided(stamps[:count], newest)
+            if not count:
+                break
+        return count
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
@@ -531,7 +526,7 @@ class Evaluator:
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
-        if not self._tidying.is_due(self._inbox.newest):
+        if not self._tidying.is_due(self._inbox.clocks.newest):
             return
         self._stages.forget(before)
         if not len(self._pending):

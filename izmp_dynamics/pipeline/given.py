@@ -71,28 +71,20 @@ class Result(Stage):
         """Take results (T, m)."""
         samples.check_width(self.signal, len(self._nothing))
         for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
-            self.push_one(stamp, values)
-
-    def push_one(self, stamp: int, values: Array) -> None:
-        """Take a result (m,) at an instant [ns]."""
-        self._values.setdefault(stamp, values)
-        self.newest, self._closed = max(self.newest, stamp), False
-        if len(self._values) > CAPACITY:
-            del self._values[next(iter(self._values))]
+            self._values.setdefault(stamp, values)
+            self.newest, self._closed = max(self.newest, stamp), False
+            if len(self._values) > CAPACITY:
+                del self._values[next(iter(self._values))]
 
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have a result, or never will; see `Stage`."""
         for count, instant in enumerate(instants.tolist()):
-            if not self.decides(instant, newest):
+            if self._closed or self.newest >= instant:
+                continue
+            self._first = self._first or instant
+            if newest - max(self.newest, self._first) <= nanoseconds(LONGEST_WAIT):
                 return count
         return len(instants)
-
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether an instant [ns] has a result, or never will; see `Stage`."""
-        if self._closed or self.newest >= instant:
-            return True
-        self._first = self._first or instant
-        return newest - max(self.newest, self._first) > nanoseconds(LONGEST_WAIT)
 
     def at(self, instants: Stamps) -> Array:
         """Give the results (K, m) of decided instants; NaN where there is none."""
@@ -230,10 +222,6 @@ class GivenRoot(RootStage):
         """How many leading instants have all that they need, or never will; see `Stage`."""
         return min(result.decided(instants, newest) for result in self.results)
 
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        return all(result.decides(instant, newest) for result in self.results)
-
     def evaluate(self, instants: Stamps) -> RootState:
         """Give the motion of the root at decided instants (K,) [ns]."""
         if self.learns and len(instants) and self.method == 'accelerometers':
@@ -297,10 +285,6 @@ class GivenWorld(WorldStage):
     def decided(self, instants: Stamps, newest: int) -> int:
         """How many leading instants have all that they need, or never will; see `Stage`."""
         return self.result.decided(instants, newest)
-
-    def decides(self, instant: int, newest: int) -> bool:
-        """Whether a single instant [ns] has all that it needs, or never will; as `decided`."""
-        return self.result.decides(instant, newest)
 
     def evaluate(
         self,
