@@ -212,7 +212,7 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, bag):
         return fail_once
 
     stream = node.evaluator.root.imu
-    stream.follow = failing_once(stream.follow)
+    stream.push = failing_once(stream.push)
     graph.play(bag)
     assert len(calls) > 500
     level, values = graph.values('angular_acceleration')

@@ -6,6 +6,7 @@ of arrival, and an instant is evaluated as soon as no further sample can change 
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
@@ -179,12 +180,11 @@ class Evaluator:
     def _of_motion(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate what needs no ground."""
         wrenches: dict[str, Array] = {}
-        count = len(joints)
-        world, com = WorldState.unknown(count), np.full((count, 3), np.nan)
+        world, com, ground = _nowhere(len(joints))
         if self._stages.computes & {'mr_ad', 'ir_md'}:
             wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root))
             wrenches = {'mr_ad': wrench} if 'mr_ad' in self._stages.computes else {}
-        return Evaluated(joints, root, world, com, wrenches, {}, {}, Ground.unknown(count))
+        return Evaluated(joints, root, world, com, wrenches, {}, {}, ground)
 
     # ---- Samples in, instants out -------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class Evaluator:
         return (*found, stages.wrench) if stages.wrench is not None else tuple(found)
 
     def _begin(self) -> None:
-        self._pending = joined([], self.rig.model.dof)
+        self._none = self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._begun = self._izmp_known = self._last = 0
         self._newest = 0
@@ -409,7 +409,7 @@ class Evaluator:
         if not len(joints):
             return
         on_bus = self.joints.on_bus(joints.stamps)
-        if self._only_bus:
+        if self._only_bus and not on_bus.all():
             joints, on_bus = joints.select(on_bus), on_bus[on_bus]
             if not len(joints):
                 return
@@ -517,7 +517,8 @@ class Evaluator:
         if not count:
             return
         self._last = int(self._pending.stamps[count - 1])
-        self._pending = self._pending.select(slice(count, None))
+        left = slice(count, None)
+        self._pending = self._pending.select(left) if count < len(self._pending) else self._none
         self._reaches_bus = self._reaches_bus[count:]
         self._izmp_known -= count
         self._begun -= count
@@ -536,4 +537,10 @@ class Evaluator:
 def _no_motion(stamps: Stamps) -> RootState:
     """The motion of the root at K instants, not known."""
     nothing = np.full((len(stamps), 3), np.nan)
-    return root_state(stamps, nothing, nothing, nothing)
+    return RootState(stamps, nothing, nothing, nothing, np.zeros(len(stamps), dtype=np.bool_))
+
+
+@lru_cache(maxsize=4)
+def _nowhere(count: int) -> tuple[WorldState, Array, Ground]:
+    """Pose, centre of mass (K, 3) and ground at K instants, not known; not to be changed."""
+    return WorldState.unknown(count), np.full((count, 3), np.nan), Ground.unknown(count)

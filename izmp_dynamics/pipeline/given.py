@@ -121,9 +121,12 @@ class GivenJoints(JointStage):
     def give(self, samples: Samples) -> JointKinematics:
         """Take joint kinematics (T, 3n); repeated and older instants are left out."""
         samples.check_width(JOINTS, 3 * self.model.dof)
-        before = np.maximum.accumulate(np.append(self._latest, samples.stamps))
-        samples = samples.rows(samples.stamps > before[:-1])
-        self._latest = int(before[-1])
+        if len(samples) > 1 or samples.stamps[0] <= self._latest:
+            before = np.maximum.accumulate(np.append(self._latest, samples.stamps))
+            samples = samples.rows(samples.stamps > before[:-1])
+        if not len(samples):
+            return self._none
+        self._latest = int(samples.stamps[-1])
         values = samples.values.reshape(len(samples), 3, self.model.dof)
         q, qd, qdd = (np.ascontiguousarray(values[:, k]) for k in range(3))
         valid = np.asarray(np.isfinite(samples.values).all(axis=1))
