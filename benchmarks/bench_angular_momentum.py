@@ -17,7 +17,7 @@ from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.studies.angular_momentum import study
 from izmp_lab.studies.angular_momentum.study import SCHEMES, Trial
-from izmp_lab.studies.angular_momentum.walks import WARM_UP, Score, time_cycles
+from izmp_lab.studies.angular_momentum.walks import WARM_UP, ZmpScore, time_cycles
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.online_walk import OnlineWalk
 from izmp_lab.walking.walk import plan_walk
@@ -43,7 +43,7 @@ def robots() -> list[tuple[str, Biped, float]]:
 def tell_accuracy(biped: Biped, height: float) -> None:
     """Print the error of the ZMP of all bodies, ten steps of 0.8 s and 0.25 m."""
     for scheme in SCHEMES:
-        score = Score.of(plan_walk(biped, Trial(scheme).parameters(height)), biped)
+        score = ZmpScore.of(plan_walk(biped, Trial(scheme).parameters(height)), biped)
         (x, y), (most_x, most_y) = 1e3 * score.rms, 1e3 * score.largest
         print(f'  {scheme}  x {x:5.2f} RMS {most_x:5.1f} max   y {y:5.2f} RMS {most_y:5.2f} max')
 

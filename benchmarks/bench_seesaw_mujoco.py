@@ -21,8 +21,7 @@ from izmp_lab.seesaw.mujoco_spec import seesaw_physics
 from izmp_lab.seesaw.study import izmp
 from izmp_lab.seesaw.study.tasks import foot_slip
 from izmp_lab.simulation.physics import Shove
-from izmp_lab.studies.runs import perform
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Store, perform
 
 PUSH, SINE = 'push', 'sine'
 DURATION = 22.0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from izmp_dynamics.engine.cluster import Cluster
 from izmp_lab.seesaw.study import page as seesaw_page
-from izmp_lab.seesaw.study.tasks import Study as SeesawStudy
+from izmp_lab.seesaw.study.tasks import SeesawStudy as SeesawStudy
 from izmp_lab.studies.angular_momentum import page as momentum_page
-from izmp_lab.studies.angular_momentum.study import Study as MomentumStudy
+from izmp_lab.studies.angular_momentum.study import MomentumStudy as MomentumStudy
 from izmp_lab.studies.itu_biped import page as itu_page
-from izmp_lab.studies.itu_biped.study import Study
+from izmp_lab.studies.itu_biped.study import ItuStudy
 from izmp_lab.studies.paper import page as paper_page
 from izmp_lab.studies.paper.campaign import Campaign, Experiment
 from izmp_lab.studies.publish import publish
@@ -33,7 +33,7 @@ def main() -> None:
         )
         for name in PICTURES:
             print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
-        itu = Study.full()
+        itu = ItuStudy.full()
         publish(itu_page.page(itu), itu, out, only=['falls'], cluster=TWO)
         print(shutil.copy(out / 'falls.png', here / 'experiments_itu_falls.png'))
         momentum = MomentumStudy.full(out)

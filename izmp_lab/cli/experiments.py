@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,101 +42,55 @@ def add_parser(subparsers: Any) -> None:
         'experiment', nargs='?', choices=tuple(_PAGES), help='of which experiment (default: all)'
     )
     listing.set_defaults(run=run_list)
-    paper = actions.add_parser(
-        'paper',
-        help='make the figures: PNG, SVG, CSV and one page',
-        description='Make the figures as OUT/NAME.png, .svg and .csv, and OUT/index.html with all '
-        'of them. Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
-        'stopped.',
-    )
-    _add_paper_options(paper)
-    paper.set_defaults(run=run_paper)
-    itu_biped = actions.add_parser(
-        'itu_biped',
-        help='walks of the ITU Biped with and without converging centre of gravity',
-        description='Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, '
-        'as OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished runs are '
-        'kept in OUT/runs, so an interrupted command goes on where it stopped.',
-    )
-    _add_options(itu_biped)
-    itu_biped.set_defaults(run=run_itu_biped)
-    momentum = actions.add_parser(
-        'angular_momentum',
-        help='walking patterns with angular-momentum estimation: E1 to E4 and more',
-        description='Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, '
-        'where example-robot-data is installed, with TALOS, a map of step times and lengths, the '
-        'execution in MuJoCo and calculation times, as OUT/NAME.png, .svg and .csv, and '
-        'OUT/index.html with all of them. Finished runs are kept in OUT/runs, so an interrupted '
-        'command goes on where it stopped.',
-    )
-    _add_options(momentum)
-    momentum.set_defaults(run=run_angular_momentum)
-    seesaw = actions.add_parser(
-        'seesaw',
-        help='iCub balances on a seesaw by momentum control',
-        description='Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the '
-        'largest push, the two plants, the check of the loop and the IZMP on the moving board, as '
-        'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished runs are kept '
-        'in OUT/runs, so an interrupted command goes on where it stopped.',
-    )
-    _add_options(seesaw)
-    seesaw.add_argument(
-        '--robot', choices=('icub', 'biped31'), default='icub', help='default: icub'
-    )
-    seesaw.set_defaults(run=run_seesaw)
-    _add_fall_alarm(actions)
-    _add_real(actions)
+    for name, (run, summary, does) in _ACTIONS.items():
+        action = actions.add_parser(name, help=summary, description=does.format(**_WHERE))
+        _OWN_OPTIONS.get(name, lambda parser: None)(action)
+        _add_options(action)
+        action.set_defaults(run=run)
 
 
-def _add_fall_alarm(actions: Any) -> None:
-    fall_alarm = actions.add_parser(
-        'fall_alarm',
-        help='lead times and false alarms of the fall alarm in walks with pushes',
-        description='Let a robot walk and stand under pushes, and compare the fall alarm with the '
-        'falls, as OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. Finished '
-        'trials are kept in OUT/runs, so an interrupted command goes on where it stopped, and one '
-        'with more trials makes only those that are new.',
-    )
-    _add_options(fall_alarm)
-    fall_alarm.add_argument(
+def _add_fall_alarm_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         '--trials', type=at_least(1), metavar='N',
         help=f'walks of 21 s at most, with a stance to ten of them (default: {_TRIALS}; 10 with '
         '--quick)',
     )  # fmt: skip
-    fall_alarm.add_argument(
+    parser.add_argument(
         '--first-seed', type=at_least(0), metavar='SEED', default=_FIRST_SEED,
         help='of the first walk and the first stance (default: %(default)s)',
     )  # fmt: skip
-    fall_alarm.set_defaults(run=run_fall_alarm)
 
 
-def _add_real(actions: Any) -> None:
-    real = actions.add_parser(
-        'real',
-        help='recordings of real robots, raw and filtered',
-        description='Evaluate every recording below a folder, raw and filtered, as fig. 12 does '
-        'with the real robot: OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them. A '
-        'recording is a folder with a metadata.yaml (rosbag2) and a robot.yaml.',
-    )
-    real.add_argument(
+def _add_real_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         '--logs', type=Path, metavar='FOLDER', help='where the recordings are (default: none)'
     )
-    _add_options(real)
-    real.set_defaults(run=run_real)
 
 
-def _add_paper_options(paper: argparse.ArgumentParser) -> None:
-    paper.add_argument(
+def _add_seesaw_options(parser: argparse.ArgumentParser) -> None:
+    robots = ('icub', 'biped31')
+    parser.add_argument('--robot', choices=robots, default='icub', help='default: icub')
+
+
+def _add_paper_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         '--file', type=Path, metavar='FILE', help='experiment file (default: as in the paper)'
     )
-    paper.add_argument('--seeds', type=at_least(2), metavar='N', help='repetitions (default: 20)')
-    paper.add_argument(
+    parser.add_argument('--seeds', type=at_least(2), metavar='N', help='repetitions (default: 20)')
+    parser.add_argument(
         '--noise-density',
         type=float,
         metavar='ν',
         help='of the accelerometers [µg/√Hz] (default: 60)',
     )
-    _add_options(paper)
+
+
+_OWN_OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    'paper': _add_paper_options,
+    'seesaw': _add_seesaw_options,
+    'fall_alarm': _add_fall_alarm_options,
+    'real': _add_real_options,
+}
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -186,18 +141,18 @@ def run_paper(options: argparse.Namespace) -> int:
 def run_itu_biped(options: argparse.Namespace) -> int:
     """Make figures and page of the paper on the ITU Biped."""
     from izmp_lab.studies.itu_biped.page import page
-    from izmp_lab.studies.itu_biped.study import Study
+    from izmp_lab.studies.itu_biped.study import ItuStudy
 
-    study = Study.quick() if options.quick else Study.full()
+    study = ItuStudy.quick() if options.quick else ItuStudy.full()
     return _make(options, page(study), study)
 
 
 def run_angular_momentum(options: argparse.Namespace) -> int:
     """Make figures and page of the walks with estimated angular momentum."""
     from izmp_lab.studies.angular_momentum.page import page
-    from izmp_lab.studies.angular_momentum.study import Study
+    from izmp_lab.studies.angular_momentum.study import MomentumStudy
 
-    prepare = Study.quick if options.quick else Study.full
+    prepare = MomentumStudy.quick if options.quick else MomentumStudy.full
     study = prepare(options.output)
     return _make(options, page(study), study)
 
@@ -205,33 +160,80 @@ def run_angular_momentum(options: argparse.Namespace) -> int:
 def run_seesaw(options: argparse.Namespace) -> int:
     """Make figures and page of the seesaw."""
     from izmp_lab.seesaw.study.page import page
-    from izmp_lab.seesaw.study.tasks import Study
+    from izmp_lab.seesaw.study.tasks import SeesawStudy
 
-    study = Study.quick(options.robot) if options.quick else Study(options.robot)
+    study = SeesawStudy.quick(options.robot) if options.quick else SeesawStudy(options.robot)
     return _make(options, page(study), study)
 
 
 def run_fall_alarm(options: argparse.Namespace) -> int:
     """Make figures and page of the fall alarm."""
     from izmp_lab.studies.fall_alarm.page import page
-    from izmp_lab.studies.fall_alarm.study import Study
+    from izmp_lab.studies.fall_alarm.study import FallStudy
 
-    study = Study.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
+    study = FallStudy.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
     return _make(options, page(study), study)
 
 
 def run_real(options: argparse.Namespace) -> int:
     """Make figures and page of the recordings; say so if there are none."""
-    from izmp_lab.studies.real.logs import Study
+    from izmp_lab.studies.real.logs import LogStudy
     from izmp_lab.studies.real.page import NOTHING, page
 
-    study = Study.of(options.logs)
+    study = LogStudy.of(options.logs)
     for sentence in study.logs.skipped:
         print(sentence)
     if not study.logs.found:
         print(NOTHING)
         return 0
     return _make(options, page(study), study)
+
+
+_WHERE = {
+    'files': 'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them',
+    'kept': 'Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
+    'stopped.',
+}
+_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], int], str, str]] = {
+    'paper': (
+        run_paper,
+        'make the figures: PNG, SVG, CSV and one page',
+        'Make the figures as {files}. {kept}',
+    ),
+    'itu_biped': (
+        run_itu_biped,
+        'walks of the ITU Biped with and without converging centre of gravity',
+        'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, as {files}. '
+        '{kept}',
+    ),
+    'angular_momentum': (
+        run_angular_momentum,
+        'walking patterns with angular-momentum estimation: E1 to E4 and more',
+        'Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, where '
+        'example-robot-data is installed, with TALOS, a map of step times and lengths, the '
+        'execution in MuJoCo and calculation times, as {files}. {kept}',
+    ),
+    'seesaw': (
+        run_seesaw,
+        'iCub balances on a seesaw by momentum control',
+        'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
+        'two plants, the check of the loop and the IZMP on the moving board, as {files}. {kept}',
+    ),
+    'fall_alarm': (
+        run_fall_alarm,
+        'lead times and false alarms of the fall alarm in walks with pushes',
+        'Let a robot walk and stand under pushes, and compare the fall alarm with the falls, as '
+        '{files}. Finished trials are kept in OUT/runs, so an interrupted command goes on where '
+        'it stopped, and one with more trials makes only those that are new.',
+    ),
+    'real': (
+        run_real,
+        'recordings of real robots, raw and filtered',
+        'Evaluate every recording below a folder, raw and filtered, as fig. 12 does with the real '
+        'robot: {files}. A recording is a folder with a metadata.yaml (rosbag2) and a robot.yaml.',
+    ),
+}
+"""Experiment → what runs it, in short, and what it does."""
 
 
 def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:

@@ -32,7 +32,7 @@ _FASTEST = 1e3
 
 
 @dataclass(frozen=True)
-class Motion:
+class Accelerations:
     """Solution of the constrained equations of motion.
 
     Attributes:
@@ -110,7 +110,7 @@ class KktPlant:
         push: Array | None = None,
         damped: Array | None = None,
         ahead: float = 0.0,
-    ) -> Motion:
+    ) -> Accelerations:
         """Solve the equations of motion at a state.
 
         Args:
@@ -134,7 +134,7 @@ class KktPlant:
         on_board = acceleration[joints.stop :]  # of ν_s, in the board's axes
         board, R = state.board, state.board.rotation
         linear = R @ on_board[:3] + cross(board.angular_velocity, board.velocity)
-        return Motion(
+        return Accelerations(
             root=acceleration[:6],
             joints=acceleration[joints],
             board=np.concatenate([linear, R @ on_board[3:]]),
@@ -206,7 +206,9 @@ class KktPlant:
         )
 
 
-def _moved(start: BalanceState, at: BalanceState, motion: Motion, duration: float) -> BalanceState:
+def _moved(
+    start: BalanceState, at: BalanceState, motion: Accelerations, duration: float
+) -> BalanceState:
     return BalanceState(
         start.time + duration,
         _moved_body(start.root, at.root, motion.root, duration),
@@ -280,7 +282,7 @@ def shifted(state: BalanceState, step: Array) -> BalanceState:
 def rate(
     quantity: Callable[[BalanceState], Array],
     state: BalanceState,
-    motion: Motion,
+    motion: Accelerations,
     step: float = 1e-6,
 ) -> Array:
     """Differentiate a quantity along a motion by a central difference of ± `step` [s]."""
@@ -294,7 +296,7 @@ def terms_of(plant: KktPlant, state: BalanceState) -> CoupledTerms:
     return CoupledTerms.at(plant.rigid, plant.seesaw, state, plant.gravity)
 
 
-def _advanced(state: BalanceState, motion: Motion, duration: float) -> BalanceState:
+def _advanced(state: BalanceState, motion: Accelerations, duration: float) -> BalanceState:
     return BalanceState(
         state.time + duration,
         _advanced_body(state.root, motion.root, duration),

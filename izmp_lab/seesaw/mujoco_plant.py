@@ -24,7 +24,7 @@ from izmp_lab.seesaw.mujoco_spec import (
 from izmp_lab.seesaw.state import BalanceState, RigidState
 from izmp_lab.simulation.mujoco.model import MujocoRobot
 from izmp_lab.simulation.mujoco.plant import Sampling
-from izmp_lab.simulation.mujoco.signals import Samples, simulated_run, take_contacts
+from izmp_lab.simulation.mujoco.signals import StepSamples, simulated_run, take_contacts
 from izmp_lab.simulation.mujoco.spec import diverged, mujoco
 from izmp_lab.simulation.physics import Physics
 from izmp_lab.simulation.recording import record
@@ -205,14 +205,14 @@ class SeesawRecorder:
 
     def __init__(self, rate: float = RATE, start: int = NANOSECONDS) -> None:
         self.rate, self.start = rate, start
-        self._blocks: list[Samples] = []
+        self._blocks: list[StepSamples] = []
         self._step = 0
 
     def __call__(self, seesaw: MujocoSeesaw) -> None:
         """Make one step of the physics; take a sample if it is the turn of one."""
         if self._step % self._divisor(seesaw) == 0:
             if not self._blocks or self._blocks[-1].count == _BLOCK:
-                self._blocks.append(Samples.empty(seesaw.plant, _BLOCK))
+                self._blocks.append(StepSamples.empty(seesaw.plant, _BLOCK))
             block = self._blocks[-1]
             block.take(seesaw.plant, seesaw.data)
             if diverged(seesaw.data):
@@ -229,7 +229,7 @@ class SeesawRecorder:
             motion: name of the run.
             fall: how the robot fell; empty if it stands.
         """
-        samples = Samples.joined([block.filled() for block in self._blocks])
+        samples = StepSamples.joined([block.filled() for block in self._blocks])
         period = round(self._divisor(seesaw) * seesaw.time_step * NANOSECONDS)
         stamps = self.start + period * np.arange(samples.count, dtype=np.int64)
         self.start, self._blocks = self.start + period * samples.count, []

@@ -43,7 +43,7 @@ FOOT_MIDDLE = 0.019
 
 
 @dataclass(frozen=True)
-class Trial:
+class ItuTrial:
     """One walk of the experiment.
 
     Attributes:
@@ -100,7 +100,7 @@ class Outcome:
         run: what happened; up to the fall if there was one.
     """
 
-    trial: Trial
+    trial: ItuTrial
     walk: PlannedWalk
     run: SimulatedRun
 
@@ -121,7 +121,7 @@ class Outcome:
         return min(step, timing.steps) + 1
 
 
-def run_trial(file: RobotFile, trial: Trial) -> Outcome:
+def run_trial(file: RobotFile, trial: ItuTrial) -> Outcome:
     """Plan a walk and simulate it.
 
     Args:

@@ -11,8 +11,7 @@ from contextlib import closing
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.pages.files import StoreError
-from izmp_lab.studies.runs import Run, perform
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Run, Store, perform
 
 APPEARS = 60.0
 """Time within which a file that another computer wrote is seen here [s]."""

@@ -15,8 +15,7 @@ from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.page import Figures, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.campaign import perform_all
-from izmp_lab.studies.runs import Load, Run, perform
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Load, Run, Store, perform
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from izmp_lab.walking.walk_command import WalkCommand
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 
-class Execution:
+class TorquePlanner:
     """Inverse dynamics of plans.
 
     Args:
@@ -124,7 +124,7 @@ class OnlineWalk:
         left = Foothold(LEFT, np.array([0.0, 0.5 * biped.hip_width, 0.0]), np.eye(3), 0.0)
         course = self._standing((left, beside(left, biped.hip_width)))
         planner = RecedingPlanner(biped, self.parameters.com_height, momentum)
-        self._execution = Execution(planner, self.parameters.drive)
+        self._execution = TorquePlanner(planner, self.parameters.drive)
         self._walker = Walker(planner, course, self._execution.check)
 
     @property

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('mujoco')
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.simulation.itu_experiment import Trial, run_trial
+from izmp_lab.simulation.itu_experiment import ItuTrial, run_trial
 
 FILE = load_robot_file(Path(__file__).parents[2] / 'robots/itu_biped/robot.yaml')
 LARGE, SMALL = (0.23, 0.10), (0.12, 0.06)
@@ -16,7 +16,7 @@ LARGE, SMALL = (0.23, 0.10), (0.12, 0.06)
 
 @cache
 def outcome(**trial):
-    return run_trial(FILE, Trial(**trial))
+    return run_trial(FILE, ItuTrial(**trial))
 
 
 @pytest.mark.parametrize('friction', [0.8, 1.0, 1.2])

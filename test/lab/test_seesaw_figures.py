@@ -9,10 +9,10 @@ import pytest
 from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.seesaw.study import tasks
 from izmp_lab.seesaw.study.page import FIGURES
-from izmp_lab.seesaw.study.tasks import CONTROLLERS, Study
+from izmp_lab.seesaw.study.tasks import CONTROLLERS, SeesawStudy
 from izmp_lab.studies.publish import files_of
 
-STUDY = Study(
+STUDY = SeesawStudy(
     duration=30.0,
     push_time=2.0,
     forces=(100.0, 600.0, 700.0),
@@ -136,7 +136,7 @@ def test_a_run_is_described_by_what_decides_it():
 
 def test_another_urdf_of_the_balancing_robot_is_another_run(monkeypatch):
     pytest.importorskip('mujoco', reason='its files are those of a robot that is simulated')
-    study = Study('biped31')
+    study = SeesawStudy('biped31')
     run = study.push('mixed')
     assert run.data == robot_digest('biped31') != ''
     monkeypatch.setattr(tasks, 'robot_digest', lambda name: 'other')

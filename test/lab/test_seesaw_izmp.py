@@ -16,7 +16,7 @@ from izmp_lab.seesaw.study.izmp import (
     distances,
     share,
 )
-from izmp_lab.seesaw.study.tasks import Study
+from izmp_lab.seesaw.study.tasks import SeesawStudy
 from izmp_lab.studies.publish import files_of
 
 
@@ -46,15 +46,15 @@ def test_no_claim_holds_if_many_instants_have_no_point(points):
     holes[REPLAYED][::20] = np.nan
     assert share(points) == 100.0
     assert share(holes) == pytest.approx(95.0, abs=1.0)
-    facts = izmp.picture(Study('biped31'), lambda run: holes).facts
+    facts = izmp.picture(SeesawStudy('biped31'), lambda run: holes).facts
     assert not any(fact.holds for fact in facts)
 
 
 def test_the_figure_names_its_runs_and_says_what_holds(points):
-    assert [run.parameters['reference'] for run in izmp.runs(Study('biped31'))] == [
+    assert [run.parameters['reference'] for run in izmp.runs(SeesawStudy('biped31'))] == [
         reference for reference, _, _ in CASES.values()
     ]
-    drawn = izmp.picture(Study('biped31'), lambda run: points)
+    drawn = izmp.picture(SeesawStudy('biped31'), lambda run: points)
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
     exact = {f'exact_{case}' for case in CASES}
     means = {f'{REPLAYED}_{case}_mean' for case in CASES}

@@ -22,15 +22,14 @@ from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.sensors import (
     Densities,
     RootSensors,
-    Samples,
+    SampledRows,
     gyro_state,
     joint_state,
     root_velocity,
 )
 from izmp_lab.studies.paper.setups import PAPER_SETUPS, SETUP_A, SETUP_B, SETUP_D, SETUP_E, Setup
-from izmp_lab.studies.paper.trial import Trial, WalkCase, simulate_trial
-from izmp_lab.studies.runs import Run, perform
-from izmp_lab.studies.store import Store, StoreError
+from izmp_lab.studies.paper.trial import WalkCase, WalkTruth, simulate_trial
+from izmp_lab.studies.runs import Run, Store, StoreError, perform
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 
 from ..raising import raising
@@ -61,7 +60,7 @@ def ground(bench, trial):
     ('actuator', 'bus'), [(500, 125), (125, 125), (500, 500), (250, 125), (62.5, 62.5)]
 )
 def test_the_bus_sees_every_nth_sample_of_the_actuators(trial, actuator, bus, phase):
-    samples = Samples.of(trial, Setup('', actuator=actuator, bus=bus), phase)
+    samples = SampledRows.of(trial, Setup('', actuator=actuator, bus=bus), phase)
     assert phase in samples.rows
     assert set(samples.rows) <= set(samples.actuator)
     assert (np.diff(samples.actuator) == 500 / actuator).all()
@@ -157,7 +156,7 @@ def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, conven
     moving = dataclasses.replace(
         trial, stamps=stamps, q=np.zeros((count, bench.model.dof)) + q[:, :1]
     )
-    on_bus = bench.joints(moving, setup, Samples.of(moving, setup))
+    on_bus = bench.joints(moving, setup, SampledRows.of(moving, setup))
     late = {'paper': 1, 'aligned': 0}[convention]
     np.testing.assert_array_equal(on_bus.q[:, :2], q)
     np.testing.assert_array_equal(on_bus.qd[5:30, :2], expected.velocities[4:29])
@@ -227,7 +226,7 @@ def test_the_steps_that_are_left_out(trial):
     begins, used = trial.step_begins, trial.times[trial.steady()]
     assert used[0] == pytest.approx(begins[2])
     assert used[-1] == pytest.approx(begins[-3] - 0.002)
-    short = Trial(**{**trial.arrays(), 'step_begins': begins[:5]})
+    short = WalkTruth(**{**trial.arrays(), 'step_begins': begins[:5]})
     with raising(SimulationError, 'walk_too_short', steps=4):
         short.steady()
 

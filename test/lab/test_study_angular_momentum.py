@@ -8,11 +8,10 @@ pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of th
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.angular_momentum import grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
-from izmp_lab.studies.angular_momentum.study import Study, Trial, write_robot_file
-from izmp_lab.studies.angular_momentum.walks import Execution, Score
+from izmp_lab.studies.angular_momentum.study import MomentumStudy, Trial, write_robot_file
+from izmp_lab.studies.angular_momentum.walks import WalkOutcome, ZmpScore
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.runs import perform
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Store, perform
 
 from ..requiring import skip_without
 
@@ -24,7 +23,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def study(folder):
-    return Study.quick(folder)
+    return MomentumStudy.quick(folder)
 
 
 @pytest.fixture(scope='module')
@@ -62,7 +61,7 @@ def test_every_picture_is_drawn_and_told(results, folder):
 
 def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
     cells = {
-        (time, bool(changed)): Score.from_arrays(
+        (time, bool(changed)): ZmpScore.from_arrays(
             load(study.score(study.biped31, Trial('E4', time, 0.25, changed=changed)))
         )
         for time in (0.6, 0.8)
@@ -75,7 +74,7 @@ def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
 
 def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots(study, load):
     coarse, fine = (
-        Score.from_arrays(
+        ZmpScore.from_arrays(
             load(study.score(study.biped31, Trial('E4', 0.75, 0.25, changed=changed)))
         )
         for changed in ({}, grid.FINE)
@@ -87,7 +86,7 @@ def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots
 
 def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load):
     walks = {
-        scheme: Execution.from_arrays(
+        scheme: WalkOutcome.from_arrays(
             load(study.executed(study.biped31, Trial(scheme, sole=0.08, steps=8)))
         )
         for scheme in ('E1', 'E4')
@@ -99,7 +98,7 @@ def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load)
 
 def test_a_step_that_cannot_be_made_is_kept_with_its_reason(study, load):
     run = study.score(study.biped31, Trial('E4', 0.8, 0.6))
-    score = Score.from_arrays(load(run))
+    score = ZmpScore.from_arrays(load(run))
     assert 'leg would have to reach' in score.refused
     assert not grid.works(score)
 

@@ -12,12 +12,12 @@ from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_lab.studies.fall_alarm import trials
 from izmp_lab.studies.fall_alarm.page import settings
 from izmp_lab.studies.fall_alarm.roc import EDGES, reliability
-from izmp_lab.studies.fall_alarm.study import ROBOT, Outcome, Study
+from izmp_lab.studies.fall_alarm.study import ROBOT, FallStudy, Outcome
 from izmp_lab.studies.fall_alarm.trials import (
     APART,
     LATE,
     QUEUE,
-    Trial,
+    FallTrial,
     batch,
     has_errors,
     received,
@@ -26,11 +26,11 @@ from izmp_lab.studies.fall_alarm.trials import (
 
 
 def test_trials_have_seeds_from_the_first_one_on():
-    runs = Study.of(12, 20_000).runs()
+    runs = FallStudy.of(12, 20_000).runs()
     tried = [(r.parameters['kind'], r.parameters['first'], r.parameters['count']) for r in runs]
     walks = [('walking', 20_000, 5), ('walking', 20_005, 5), ('walking', 20_010, 2)]
     assert tried == [*walks, ('standing', 20_000, 1)]
-    assert settings(Study.of(12, 20_000))['trials, walking'].startswith(
+    assert settings(FallStudy.of(12, 20_000))['trials, walking'].startswith(
         '12, seeds 20000 to 20011;'
     )
 
@@ -83,7 +83,7 @@ def alarmed(*spans, fallen=np.nan, push=1.0, unpushed=np.nan):
     for begin, end in spans:
         alarm |= (time >= begin) & (time < end)
     pushes = np.array([[push, 5.0, 0.0, 0.1], [8.0, 5.0, 0.0, 0.1]])
-    return Trial(7, pushes, time, np.where(alarm, 0.99, 0.0), alarm, fallen,
+    return FallTrial(7, pushes, time, np.where(alarm, 0.99, 0.0), alarm, fallen,
                  unpushed=unpushed)  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def test_a_probability_is_compared_with_how_often_the_robot_falls():
     for k in range(400):
         falls = k % 5 < 3
         chance = np.where((time > 2.05) & (time < 2.85), 0.6, 0.0)
-        tried.append(Trial(k, pushes, time, chance, flags, 3.0 if falls else np.nan))
+        tried.append(FallTrial(k, pushes, time, chance, flags, 3.0 if falls else np.nan))
     count, of, predicted, fell, low, high = reliability(tried)
     k = int(np.searchsorted(EDGES, 0.6, side='right')) - 1
     assert (count[k], of[k]) == (8 * 400, 400)

@@ -15,7 +15,7 @@ pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.pages.look import FILES, PLACEHOLDERS, WIDE
 from izmp_dynamics.pages.styles import NARROW
-from izmp_lab.simulation.itu_experiment import Trial
+from izmp_lab.simulation.itu_experiment import ItuTrial
 from izmp_lab.studies.itu_biped import falls, open_parameters
 from izmp_lab.studies.itu_biped.page import FIGURES, page
 from izmp_lab.studies.itu_biped.study import (
@@ -25,13 +25,12 @@ from izmp_lab.studies.itu_biped.study import (
     SHOWN,
     SMALL,
     Grid,
+    ItuStudy,
     Setting,
-    Study,
 )
-from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.itu_biped.walks import CogScore
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.runs import perform
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Store, perform
 
 
 @pytest.fixture(scope='module')
@@ -41,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def study():
-    return Study.quick()
+    return ItuStudy.quick()
 
 
 @pytest.fixture(scope='module')
@@ -137,18 +136,18 @@ def test_three_iterations_hold_for_dense_trajectories_only(study, load):
 
 
 def test_a_score_survives_storage(study, load):
-    score = Score.from_arrays(load(study.score('constant', SHOWN)))
+    score = CogScore.from_arrays(load(study.score('constant', SHOWN)))
     assert score.smallest <= score.mean <= score.largest
     assert score.falls_in >= 1
     assert math.isfinite(score.fall_time)
     again = {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
-    assert Score.from_arrays(again) == score
+    assert CogScore.from_arrays(again) == score
 
 
 def test_tracks_are_those_of_the_scored_walk(study, load):
     for method in ('converging', 'constant'):
         tracks = load(study.tracks(method, SHOWN))
-        score = Score.from_arrays(load(study.score(method, SHOWN)))
+        score = CogScore.from_arrays(load(study.score(method, SHOWN)))
         error = np.linalg.norm(tracks['com'] - tracks['wanted_com'][: len(tracks['com'])], axis=1)
         assert np.allclose(error, tracks['error'])
         assert tracks['error'].max() == pytest.approx(score.largest, rel=0.05)
@@ -170,7 +169,7 @@ def test_the_first_pose_stands_on_the_first_footholds(study, load):
 
 
 def test_settings_and_methods_are_different_runs():
-    study = Study.full()
+    study = ItuStudy.full()
     runs = [study.score(method, each) for each in study.grid for method in METHODS]
     assert len({json.dumps(run.key(), sort_keys=True) for run in runs}) == len(runs)
     assert len(runs) == 3 * 6 * 4 * 4
@@ -181,7 +180,7 @@ def test_the_quick_grid_is_part_of_the_whole_one():
 
 
 def test_open_parameters_are_attributes_of_a_trial():
-    names = {field.name for field in dataclasses.fields(Trial)}
+    names = {field.name for field in dataclasses.fields(ItuTrial)}
     assert open_parameters.NAMES.keys() <= names
 
 

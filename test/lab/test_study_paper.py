@@ -235,7 +235,7 @@ def test_wrong_options_are_sentences(tmp_path, capsys, arguments, sentence):
 
 ONE_RUN_ALONE = """
 import os, threading
-from izmp_lab.studies.store import Store
+from izmp_lab.studies.runs import Store
 
 def keep_or_wait(store, *run, keep=Store.keep):
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.real.logs import Study, find_logs
+from izmp_lab.studies.real.logs import LogStudy, find_logs
 from izmp_lab.studies.real.page import NOTHING, WINDOW, _liveliest, page
 
 from ..conftest import REPOSITORY
@@ -45,7 +45,7 @@ def test_two_robot_files_are_two_evaluations(logs, tmp_path):
 def test_another_recording_is_another_run(logs, tmp_path):
     shutil.copytree(logs / 'one', tmp_path / 'one')
     (log,) = find_logs(tmp_path).found
-    study = Study(find_logs(tmp_path))
+    study = LogStudy(find_logs(tmp_path))
     before = study.evaluation(log, filtered=True).key()
     assert before != study.evaluation(log, filtered=False).key()
     with (tmp_path / 'one' / 'robot.yaml').open('a') as file:
@@ -54,7 +54,7 @@ def test_another_recording_is_another_run(logs, tmp_path):
 
 
 def test_a_recording_makes_a_page(logs, tmp_path):
-    study = Study.of(logs)
+    study = LogStudy.of(logs)
     results = publish(page(study), study, tmp_path / 'out')
     (picture,) = results.pictures
     facts = {fact.key: fact for fact in picture.facts}

@@ -34,7 +34,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.signals import Samples, simulated_run, take_contacts
+from izmp_lab.simulation.mujoco.signals import StepSamples, simulated_run, take_contacts
 from izmp_lab.simulation.mujoco.spec import SpecBuilder, sphere_name
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope
@@ -220,7 +220,7 @@ class StandIn:
         self.model, self.data = self.plant.model, mujoco.MjData(self.plant.model)
         self._add_devices(proto)
         self._stand(place, proto)
-        self.samples = Samples.empty(self.plant, 20_000)
+        self.samples = StepSamples.empty(self.plant, 20_000)
         self.torque = np.zeros(self.plant.robot.dof)
         self.robot = Supervisor(self)
         self._see()

@@ -10,10 +10,16 @@ from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.seesaw.study.izmp import CASES, NAMES, REPLAYED, distances, run_of, share
 from izmp_lab.seesaw.study.printed import LABELS, entry, style
-from izmp_lab.seesaw.study.tasks import CONTROLLERS, Study, Track, Tracks, everywhere, tracks_of
+from izmp_lab.seesaw.study.tasks import (
+    CONTROLLERS,
+    SeesawStudy,
+    Track,
+    Tracks,
+    everywhere,
+    tracks_of,
+)
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 ACCELERATION = 1e-9
 """Largest error of the angular acceleration of the board [rad/s²]."""
@@ -28,7 +34,7 @@ _MARKS: tuple[tuple[str, str, str, str], ...] = (
 
 
 @figure(lambda study: (study.equations(),))
-def equations(study: Study, load: Load) -> Picture:
+def equations(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     errors = load(study.equations())
 
@@ -125,7 +131,7 @@ _STYLES = {
 
 
 @figure(lambda study: tuple(run_of(study.robot, case) for case in CASES))
-def izmp(study: Study, load: Load) -> Picture:
+def izmp(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     found = {case: load(run_of(study.robot, case)) for case in CASES}
 
@@ -230,13 +236,13 @@ EQUILIBRIUM, CONSTRAINT = 1e-9, 1e-5
 """Largest drift from the equilibrium and of the constraints in the KKT plant [m], [rad]."""
 
 
-def _plants_runs(study: Study) -> tuple[Run, ...]:
+def _plants_runs(study: SeesawStudy) -> tuple[Run, ...]:
     at_rest = [study.rest(name) for name in CONTROLLERS]
     return (*everywhere(study.push), *everywhere(study.sine), *at_rest)
 
 
 @figure(_plants_runs)
-def plants(study: Study, load: Load) -> Picture:
+def plants(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     pushed, swinging = tracks_of(study.push, load), tracks_of(study.sine, load)
     at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}

@@ -16,8 +16,7 @@ from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 from izmp_lab.walking.plan import RootMotion
 
 ASSUMPTIONS: Mapping[str, str] = {

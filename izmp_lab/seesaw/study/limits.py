@@ -8,7 +8,7 @@ import numpy as np
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.seesaw.study.printed import LABELS, MARKERS, entry, style
-from izmp_lab.seesaw.study.tasks import CONTROLLERS, SETTLING, Study, Track
+from izmp_lab.seesaw.study.tasks import CONTROLLERS, SETTLING, SeesawStudy, Track
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load
 
@@ -30,7 +30,7 @@ LARGEST_TUNED = {'mixed': 1.0, 'robot': 1.5}
         study.sine(name, **other) for other in SETS.values() for name in CONTROLLERS
     )
 )
-def gains(study: Study, load: Load) -> Picture:
+def gains(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     tracks = {
         (text, name): Track.of(load(study.sine(name, **other)))
@@ -143,7 +143,7 @@ def survived(track: Track) -> bool:
     return not track.fell and track.last_angle() <= CALM and track.slip <= STAYS
 
 
-def _cases(study: Study) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
+def _cases(study: SeesawStudy) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
     for name in CONTROLLERS:
         yield name, AUTHORS, LEFT, study.forces
         yield name, PUSH_LIMIT_TUNED, LEFT, study.forces
@@ -158,7 +158,7 @@ def _cases(study: Study) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
         for force in forces
     )
 )
-def push_limit(study: Study, load: Load) -> Picture:
+def push_limit(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     shoves = {
         (name, gains, direction): {
@@ -278,7 +278,7 @@ _USUAL = 1.0  # [N·m·s/rad]
 
 
 @figure(lambda study: tuple(study.check(name, d) for name in CONTROLLERS for d in study.dampings))
-def damping(study: Study, load: Load) -> Picture:
+def damping(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     growth = {
         name: {d: float(load(study.check(name, d))['growth']) for d in study.dampings}

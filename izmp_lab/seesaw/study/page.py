@@ -2,7 +2,7 @@
 
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_lab.seesaw.study import checks, limits, printed
-from izmp_lab.seesaw.study.tasks import Study
+from izmp_lab.seesaw.study.tasks import SeesawStudy
 from izmp_lab.studies.publish import Figure
 
 FIGURES: dict[str, tuple[Figure, str]] = {
@@ -73,7 +73,7 @@ MISSING = (
 """What is not reproduced."""
 
 
-def page(study: Study) -> Page:
+def page(study: SeesawStudy) -> Page:
     """Return what `study` shows and says."""
     return Page(
         figures=FIGURES,

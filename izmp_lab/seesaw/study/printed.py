@@ -12,7 +12,7 @@ from izmp_lab.seesaw.study.tasks import (
     CONTROLLERS,
     PLANTS,
     SETTLING,
-    Study,
+    SeesawStudy,
     Track,
     Tracks,
     everywhere,
@@ -45,12 +45,12 @@ def entry(look: Look, controller: str, text: str = '', **others: Any) -> Entry:
 _BEFORE, _AFTER = 1.0, 15.0  # [s]
 
 
-def runs(study: Study) -> tuple[Run, ...]:
+def runs(study: SeesawStudy) -> tuple[Run, ...]:
     """What the figure needs."""
     return tuple(study.push(controller) for controller in CONTROLLERS)
 
 
-def picture_of(study: Study, load: Load, kind: str) -> Picture:
+def picture_of(study: SeesawStudy, load: Load, kind: str) -> Picture:
     """Draw fig. 2 (`kind` linear) or fig. 3 (angular)."""
     tracks = {name: Track.of(load(study.push(name))) for name in CONTROLLERS}
     name, unit, what = {
@@ -90,7 +90,7 @@ def picture_of(study: Study, load: Load, kind: str) -> Picture:
     )
 
 
-def _facts(study: Study, tracks: dict[str, Track], kind: str, unit: str) -> Any:
+def _facts(study: SeesawStudy, tracks: dict[str, Track], kind: str, unit: str) -> Any:
     for controller, track in tracks.items():
         error = getattr(track, kind)
         later = error[track.times >= study.push_time + 10.0].max()
@@ -102,13 +102,13 @@ def _facts(study: Study, tracks: dict[str, Track], kind: str, unit: str) -> Any:
 
 
 @figure(runs)
-def fig2(study: Study, load: Load) -> Picture:
+def fig2(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     return picture_of(study, load, 'linear')
 
 
 @figure(runs)
-def fig3(study: Study, load: Load) -> Picture:
+def fig3(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     return picture_of(study, load, 'angular')
 
@@ -123,7 +123,7 @@ LARGEST, LARGEST_LATER = 4.0, 0.1
         *(study.push(name, gains='tuned') for name in CONTROLLERS),
     )
 )
-def fig4(study: Study, load: Load) -> Picture:
+def fig4(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     tracks = tracks_of(study.push, load)
     tuned = {name: Track.of(load(study.push(name, gains='tuned'))) for name in CONTROLLERS}
@@ -167,7 +167,7 @@ def fig4(study: Study, load: Load) -> Picture:
     )
 
 
-def _fig4_facts(study: Study, tracks: Tracks) -> Iterator[Fact]:
+def _fig4_facts(study: SeesawStudy, tracks: Tracks) -> Iterator[Fact]:
     for (plant, name), track in tracks.items():
         label = f'{PLANT_LABELS[plant]}, {LABELS[name]}'
         largest = track.largest_angle()
@@ -212,12 +212,12 @@ WANTED: Mapping[str, tuple[float, float]] = {'mixed': (0.0, 5.0), 'robot': (15.0
 _SHOWN = 16.0  # [s]
 
 
-def _literal(study: Study, name: str) -> Run:
+def _literal(study: SeesawStudy, name: str) -> Run:
     return study.sine(name, literal=True)
 
 
 @figure(lambda study: (*everywhere(study.sine), *(_literal(study, name) for name in CONTROLLERS)))
-def fig5(study: Study, load: Load) -> Picture:
+def fig5(study: SeesawStudy, load: Load) -> Picture:
     """Draw the figure."""
     tracks = tracks_of(study.sine, load)
 
@@ -299,7 +299,7 @@ def _fig5_facts(tracks: Tracks) -> Iterator[Fact]:
     yield Fact('ratio', 'RMS error, robot over mixed', ratio, '', 1, wanted='> 1', holds=better)
 
 
-def _literal_facts(study: Study, load: Load) -> Iterator[Fact]:
+def _literal_facts(study: SeesawStudy, load: Load) -> Iterator[Fact]:
     for name in CONTROLLERS:
         track = Track.of(load(_literal(study, name)))
         yield Fact(f'literal_{name}_rmse', f'MuJoCo, {LABELS[name]}, eq. 12 read literally: RMS '

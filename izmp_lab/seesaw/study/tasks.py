@@ -9,8 +9,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_lab.seesaw.mujoco_spec import robot_digest
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 CONTROLLERS = ('mixed', 'robot')
 PLANTS = ('mujoco', 'kkt')
@@ -23,7 +22,7 @@ _DRIFT_EVERY = 10  # ticks
 
 
 @dataclass(frozen=True)
-class Study:
+class SeesawStudy:
     """The runs of the experiment.
 
     Attributes:
@@ -50,7 +49,7 @@ class Study:
     states: int = 20
 
     @classmethod
-    def quick(cls, robot: str = 'icub') -> 'Study':
+    def quick(cls, robot: str = 'icub') -> 'SeesawStudy':
         """Prepare one that takes a minute and still shows all that the page describes."""
         forces, other = (100.0, 600.0, 1000.0), (200.0,)
         return cls(robot, 26.0, 2.0, 20.0, forces, other, (0.0, 0.5, 1.0, 2.0))

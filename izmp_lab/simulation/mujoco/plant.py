@@ -9,7 +9,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
 from izmp_lab.simulation.mujoco.feed_forward import AnkleController, AnkleFeedback
 from izmp_lab.simulation.mujoco.model import MujocoRobot
-from izmp_lab.simulation.mujoco.signals import Samples, simulated_run
+from izmp_lab.simulation.mujoco.signals import StepSamples, simulated_run
 from izmp_lab.simulation.mujoco.spec import diverged, mujoco
 from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
@@ -119,7 +119,7 @@ class Execution:
         self.ctrl = self._controls()
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
         self.ankles = AnkleController(feedback, plan, plant) if feedback else None
-        self.samples = Samples.empty(plant, -(-self.steps // sampling.divisor))
+        self.samples = StepSamples.empty(plant, -(-self.steps // sampling.divisor))
         self.fall = ''
         self.lowest = float(self._above_ground(plan.root.position).min())
 
@@ -247,7 +247,7 @@ class Lockstep:
             steps: how many; fewer are executed at the end of the plan and at a fall.
         """
         execution = self._execution
-        execution.samples = Samples.empty(self.plant, steps)
+        execution.samples = StepSamples.empty(self.plant, steps)
         first = self._next
         while self._next < first + steps and not self.is_over:
             execution.step(self._next)

@@ -19,7 +19,7 @@ from izmp_lab.walking.plan import RootMotion
 
 
 @dataclass
-class Samples:
+class StepSamples:
     """Arrays with one row per sample, of which the first `count` are filled.
 
     Attributes:
@@ -46,7 +46,7 @@ class Samples:
     count: int = 0
 
     @classmethod
-    def empty(cls, plant: MujocoRobot, rows: int) -> 'Samples':
+    def empty(cls, plant: MujocoRobot, rows: int) -> 'StepSamples':
         """Make room for `rows` samples."""
         model = plant.model
         return cls(
@@ -60,14 +60,14 @@ class Samples:
             ground=np.zeros((rows, len(plant.file.feet), 6)),
         )
 
-    def filled(self) -> 'Samples':
+    def filled(self) -> 'StepSamples':
         """Return the rows that are filled."""
         arrays = {item.name: getattr(self, item.name) for item in fields(self)}
         count = arrays.pop('count')
-        return Samples(**{name: rows[:count] for name, rows in arrays.items()}, count=count)
+        return StepSamples(**{name: rows[:count] for name, rows in arrays.items()}, count=count)
 
     @classmethod
-    def joined(cls, parts: Sequence['Samples']) -> 'Samples':
+    def joined(cls, parts: Sequence['StepSamples']) -> 'StepSamples':
         """Return filled samples, one after the other."""
         names = [item.name for item in fields(cls) if item.name != 'count']
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
@@ -118,7 +118,7 @@ def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
 
 
 def simulated_run(
-    samples: Samples, plant: MujocoRobot, motion: str, stamps: Stamps, fall: str
+    samples: StepSamples, plant: MujocoRobot, motion: str, stamps: Stamps, fall: str
 ) -> SimulatedRun:
     """Translate raw samples.
 
@@ -161,7 +161,7 @@ def simulated_run(
     )
 
 
-def _motion(samples: Samples, q: int, v: int) -> RootMotion:
+def _motion(samples: StepSamples, q: int, v: int) -> RootMotion:
     return RootMotion(
         position=samples.qpos[:, q : q + 3],
         rotation=Rotation.from_quat(
@@ -174,13 +174,13 @@ def _motion(samples: Samples, q: int, v: int) -> RootMotion:
     )
 
 
-def _ground(plant: MujocoRobot, samples: Samples) -> RootMotion | None:
+def _ground(plant: MujocoRobot, samples: StepSamples) -> RootMotion | None:
     """Motion of the board that the robot stands on; None if it stands on the terrain."""
     board = plant.board
     return None if board is None else _motion(samples, board.q_column, board.v_column)
 
 
-def _truth(plant: MujocoRobot, samples: Samples, ground: RootMotion | None) -> Truth:
+def _truth(plant: MujocoRobot, samples: StepSamples, ground: RootMotion | None) -> Truth:
     root = _motion(samples, 0, 0)
     q = samples.qpos[:, plant.q_columns]
     minimum, loaded = plant.file.ground.forces(plant.robot.total_mass * plant.file.gravity)

@@ -8,8 +8,8 @@ import numpy as np
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.schemes import LABELS, MARKERS, entry, style
-from izmp_lab.studies.angular_momentum.study import SCHEMES, Robot, Study, Trial
-from izmp_lab.studies.angular_momentum.walks import Execution
+from izmp_lab.studies.angular_momentum.study import SCHEMES, MomentumStudy, Robot, Trial
+from izmp_lab.studies.angular_momentum.walks import WalkOutcome
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
@@ -18,19 +18,19 @@ MEAN = 10.0
 
 WITHOUT = 'without ankle feedback'
 
-Executions = dict[tuple[str, float, str], Execution]
+Executions = dict[tuple[str, float, str], WalkOutcome]
 
 
-def _run(study: Study, robot: Robot, sole: float, scheme: str) -> Run:
+def _run(study: MomentumStudy, robot: Robot, sole: float, scheme: str) -> Run:
     own = sole == robot.soles[0]
     return study.executed(robot, Trial(scheme, sole=0.0 if own else sole))
 
 
-def _settings(study: Study) -> list[tuple[Robot, float]]:
+def _settings(study: MomentumStudy) -> list[tuple[Robot, float]]:
     return [(robot, sole) for robot in study.robots for sole in study.sole_lengths(robot)]
 
 
-def _open_loop(study: Study, scheme: str) -> Run:
+def _open_loop(study: MomentumStudy, scheme: str) -> Run:
     robot = dataclasses.replace(study.biped31, ankle_feedback=False)
     return study.executed(robot, Trial(scheme))
 
@@ -41,14 +41,14 @@ def _open_loop(study: Study, scheme: str) -> Run:
         *(_open_loop(study, scheme) for scheme in SCHEMES),
     )
 )
-def execution(study: Study, load: Load) -> Picture:
+def execution(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     found = {
-        (robot.name, sole, scheme): Execution.from_arrays(load(_run(study, robot, sole, scheme)))
+        (robot.name, sole, scheme): WalkOutcome.from_arrays(load(_run(study, robot, sole, scheme)))
         for robot, sole in _settings(study)
         for scheme in SCHEMES
     }
-    alone = {s: Execution.from_arrays(load(_open_loop(study, s))) for s in SCHEMES}
+    alone = {s: WalkOutcome.from_arrays(load(_open_loop(study, s))) for s in SCHEMES}
     own, without = study.biped31.soles[0], f'biped31 {WITHOUT}'
     listed = found | {(without, own, scheme): each for scheme, each in alone.items()}
 
@@ -128,7 +128,7 @@ def _draw(ax: Any, look: Look, robot: str, soles: tuple[float, ...], found: Exec
     log_ticks(ax.yaxis, (0.3, 1, 3, 10, 30, 100))
 
 
-def _facts(study: Study, robot: Robot, found: Executions) -> list[Fact]:
+def _facts(study: MomentumStudy, robot: Robot, found: Executions) -> list[Fact]:
     soles, name = study.sole_lengths(robot), robot.name
     own, shortest = soles[0], soles[-1]
     facts = []
@@ -179,7 +179,7 @@ def _facts(study: Study, robot: Robot, found: Executions) -> list[Fact]:
     return facts
 
 
-def _facts_alone(alone: dict[str, Execution]) -> list[Fact]:
+def _facts_alone(alone: dict[str, WalkOutcome]) -> list[Fact]:
     facts = []
     for scheme, walk in alone.items():
         for key, what, value in (
@@ -205,7 +205,7 @@ _COLOURS = {'E3': 'cop', 'E4': 'mr-ad'}
 
 
 @figure(lambda study: tuple(study.timings(robot, s) for robot in study.robots for s in _SCHEMES))
-def timings(study: Study, load: Load) -> Picture:
+def timings(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     found = {
         (robot.name, scheme): load(study.timings(robot, scheme))

@@ -10,8 +10,14 @@ import numpy as np
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.schemes import LIMITS
-from izmp_lab.studies.angular_momentum.study import STEP_LENGTH, STEP_TIME, Robot, Study, Trial
-from izmp_lab.studies.angular_momentum.walks import Score
+from izmp_lab.studies.angular_momentum.study import (
+    STEP_LENGTH,
+    STEP_TIME,
+    MomentumStudy,
+    Robot,
+    Trial,
+)
+from izmp_lab.studies.angular_momentum.walks import ZmpScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 from izmp_lab.walking.walk_parameters import SCHEMES
@@ -30,14 +36,14 @@ _HATCH = '#b3196b'
 LATE = 0.05
 """Half an interval, by which every landing misses its knot [s]."""
 
-Maps = dict[str, dict[tuple[float, float], Score]]
+Maps = dict[str, dict[tuple[float, float], ZmpScore]]
 
 
 _FINE = 'biped31, E4, knots every 0.05 s'
 _LATE = 'biped31, E4, everything 0.05 s later'
 
 
-def _maps(study: Study) -> dict[str, tuple[Robot, str, dict[str, Any]]]:
+def _maps(study: MomentumStudy) -> dict[str, tuple[Robot, str, dict[str, Any]]]:
     maps: dict[str, tuple[Robot, str, dict[str, Any]]] = {}
     for robot in study.robots:
         maps[f'{robot.name}, E1'] = (robot, 'E1', {})
@@ -56,7 +62,7 @@ def at_knots(step_time: float) -> bool:
     return abs(10.0 * step_time - round(10.0 * step_time)) < 1e-6
 
 
-def _cells(study: Study) -> list[tuple[float, float]]:
+def _cells(study: MomentumStudy) -> list[tuple[float, float]]:
     return [(time, length) for time in study.step_times for length in study.step_lengths]
 
 
@@ -67,11 +73,11 @@ def _cells(study: Study) -> list[tuple[float, float]]:
         for cell in _cells(study)
     )
 )
-def grid(study: Study, load: Load) -> Picture:
+def grid(study: MomentumStudy, load: Load) -> Picture:
     """Draw the maps."""
     found: Maps = {
         name: {
-            cell: Score.from_arrays(load(study.score(robot, _trial(scheme, cell, given))))
+            cell: ZmpScore.from_arrays(load(study.score(robot, _trial(scheme, cell, given))))
             for cell in _cells(study)
         }
         for name, (robot, scheme, given) in _maps(study).items()
@@ -126,13 +132,13 @@ def grid(study: Study, load: Load) -> Picture:
     )  # fmt: skip
 
 
-def works(score: Score) -> bool:
+def works(score: ZmpScore) -> bool:
     """Whether the ZMP of all bodies is within the limits, and the robot can make the step."""
     within = (1e3 * score.rms <= LIMITS['rms']) & (1e3 * score.largest <= LIMITS['largest'])
     return bool(within.all()) and not _lost(score)
 
 
-def _lost(score: Score) -> bool:
+def _lost(score: ZmpScore) -> bool:
     return bool(score.refused) or not score.outside <= 0.0
 
 
@@ -149,7 +155,7 @@ def _legend() -> list[Entry]:
     return [*shades, Entry('beyond the limits', hatched)]
 
 
-def _draw_map(ax: Any, study: Study, scores: dict[tuple[float, float], Score]) -> None:
+def _draw_map(ax: Any, study: MomentumStudy, scores: dict[tuple[float, float], ZmpScore]) -> None:
     from matplotlib.patches import Rectangle
     from matplotlib.patheffects import withStroke
 
@@ -180,7 +186,7 @@ def _draw_map(ax: Any, study: Study, scores: dict[tuple[float, float], Score]) -
         spine.set_visible(False)
 
 
-def _facts(study: Study, found: Maps) -> tuple[Fact, ...]:
+def _facts(study: MomentumStudy, found: Maps) -> tuple[Fact, ...]:
     early, fine, late = found['biped31, E4'], found[_FINE], found[_LATE]
     fastest = min(study.step_times)
     knots = [cell for cell in early if at_knots(cell[0])]
@@ -192,10 +198,12 @@ def _facts(study: Study, found: Maps) -> tuple[Fact, ...]:
     ]  # fmt: skip
     moved = (STEP_TIME, STEP_LENGTH)
 
-    def count(scores: dict[tuple[float, float], Score], cells: list[tuple[float, float]]) -> int:
+    def count(
+        scores: dict[tuple[float, float], ZmpScore], cells: list[tuple[float, float]]
+    ) -> int:
         return sum(works(scores[cell]) for cell in cells)
 
-    def worst(scores: dict[tuple[float, float], Score]) -> float:
+    def worst(scores: dict[tuple[float, float], ZmpScore]) -> float:
         return 1e3 * max(float(score.rms[0]) for (t, _), score in scores.items() if t == fastest)
 
     usual = count(early, slow)
@@ -232,7 +240,7 @@ _WEIGHTS_COLOURS = ('mr-ad', 'ir-md')
 _TOO_LARGE = 1e-2
 
 
-def _run(study: Study, robot: Robot, weight: float) -> Run:
+def _run(study: MomentumStudy, robot: Robot, weight: float) -> Run:
     return study.score(robot, Trial('E4', changed={'alpha': weight, 'gamma': weight}))
 
 
@@ -241,10 +249,10 @@ def _run(study: Study, robot: Robot, weight: float) -> Run:
         _run(study, robot, weight) for robot in study.robots for weight in study.weights
     )
 )
-def weights(study: Study, load: Load) -> Picture:
+def weights(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     found = {
-        (robot.name, weight): Score.from_arrays(load(_run(study, robot, weight)))
+        (robot.name, weight): ZmpScore.from_arrays(load(_run(study, robot, weight)))
         for robot in study.robots
         for weight in study.weights
     }
@@ -339,7 +347,7 @@ def _choices() -> tuple[Choice, ...]:
     )  # fmt: skip
 
 
-def _options_run(study: Study, choice: Choice) -> Run:
+def _options_run(study: MomentumStudy, choice: Choice) -> Run:
     robot = study.biped31
     if choice.height:
         robot = dataclasses.replace(robot, height=choice.height)
@@ -347,10 +355,10 @@ def _options_run(study: Study, choice: Choice) -> Run:
 
 
 @figure(lambda study: tuple(_options_run(study, choice) for choice in _choices()))
-def options(study: Study, load: Load) -> Picture:
+def options(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     found = [
-        (choice, Score.from_arrays(load(_options_run(study, choice)))) for choice in _choices()
+        (choice, ZmpScore.from_arrays(load(_options_run(study, choice)))) for choice in _choices()
     ]
 
     def draw(look: Look, width: float) -> Any:

@@ -2,7 +2,7 @@
 
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_lab.studies.angular_momentum import execution, grid, schemes
-from izmp_lab.studies.angular_momentum.study import DOUBLE_SUPPORT, Study
+from izmp_lab.studies.angular_momentum.study import DOUBLE_SUPPORT, MomentumStudy
 from izmp_lab.studies.publish import Figure
 from izmp_lab.walking.walk_parameters import SCHEMES
 
@@ -72,7 +72,7 @@ MISSING = (
 """What is not reproduced."""
 
 
-def page(study: Study) -> Page:
+def page(study: MomentumStudy) -> Page:
     """Return what `study` shows and says."""
     return Page(
         figures=FIGURES,
@@ -85,7 +85,7 @@ def page(study: Study) -> Page:
     )
 
 
-def settings(study: Study) -> dict[str, str]:
+def settings(study: MomentumStudy) -> dict[str, str]:
     """List what is taken, for the page."""
     early = SCHEMES['E4']
     nodes = ', '.join(f'{node:g}' for node in early.nodes[0])

@@ -6,8 +6,8 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.angular_momentum.study import SCHEMES, Robot, Study, Trial
-from izmp_lab.studies.angular_momentum.walks import Score
+from izmp_lab.studies.angular_momentum.study import SCHEMES, MomentumStudy, Robot, Trial
+from izmp_lab.studies.angular_momentum.walks import ZmpScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load
 
@@ -47,7 +47,7 @@ LIMITS = {'rms': (4.0, 1.5), 'largest': (16.0, 4.0)}
 WORSE, SAME = 6.0, 1.1
 """How many times worse E1 is at least, and E4 at most, than E3."""
 
-Scores = dict[tuple[Robot, str], Score]
+Scores = dict[tuple[Robot, str], ZmpScore]
 
 
 @figure(
@@ -55,11 +55,11 @@ Scores = dict[tuple[Robot, str], Score]
         study.score(robot, Trial(scheme)) for robot in study.robots for scheme in SCHEMES
     )
 )
-def schemes(study: Study, load: Load) -> Picture:
+def schemes(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     names = [robot.name for robot in study.robots]
     found = {
-        (robot.name, scheme): Score.from_arrays(load(study.score(robot, Trial(scheme))))
+        (robot.name, scheme): ZmpScore.from_arrays(load(study.score(robot, Trial(scheme))))
         for robot in study.robots
         for scheme in SCHEMES
     }
@@ -103,7 +103,7 @@ def schemes(study: Study, load: Load) -> Picture:
 
 
 def _draw(
-    ax: Any, look: Look, names: list[str], found: dict[tuple[str, str], Score], axis: int
+    ax: Any, look: Look, names: list[str], found: dict[tuple[str, str], ZmpScore], axis: int
 ) -> None:
     for row, name in enumerate(names):
         for index, scheme in enumerate(SCHEMES):
@@ -119,7 +119,7 @@ def _draw(
     ax.tick_params(axis='y', length=0)
 
 
-def _facts(name: str, found: dict[tuple[str, str], Score]) -> list[Fact]:
+def _facts(name: str, found: dict[tuple[str, str], ZmpScore]) -> list[Fact]:
     facts = []
     for scheme in SCHEMES:
         score = found[name, scheme]
@@ -152,7 +152,7 @@ _FROM_STEP, _TO_STEP = 3, 7
 
 
 @figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
-def zmp(study: Study, load: Load) -> Picture:
+def zmp(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
     any_walk = walks['E1']
@@ -226,7 +226,7 @@ SHOWN = 4.8
 
 
 @figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
-def com(study: Study, load: Load) -> Picture:
+def com(study: MomentumStudy, load: Load) -> Picture:
     """Draw the figure."""
     walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
     start = walks['E1']['begins'][0]

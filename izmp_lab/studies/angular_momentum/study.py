@@ -130,7 +130,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Study:
+class MomentumStudy:
     """The runs of the experiment.
 
     Attributes:
@@ -150,12 +150,12 @@ class Study:
     cycles: int = 600
 
     @classmethod
-    def full(cls, folder: Path) -> 'Study':
+    def full(cls, folder: Path) -> 'MomentumStudy':
         """Prepare the whole experiment; TALOS's robot file is written into the folder."""
         return cls(_robots(folder))
 
     @classmethod
-    def quick(cls, folder: Path) -> 'Study':
+    def quick(cls, folder: Path) -> 'MomentumStudy':
         """Prepare one that takes seconds and still shows all that the page describes."""
         return cls(
             _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),

@@ -17,8 +17,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_lab.studies.angular_momentum.study import Trial
-from izmp_lab.studies.runs import Load
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load
 from izmp_lab.walking import com_programme
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.online_walk import OnlineWalk
@@ -87,7 +86,7 @@ _KEPT_EVERY = 5  # rows of 2 ms
 
 
 @dataclass(frozen=True)
-class Score:
+class ZmpScore:
     """How far the ZMP of all bodies is from the wanted one, from the first step to the last.
 
     Attributes:
@@ -104,7 +103,7 @@ class Score:
     refused: str = ''
 
     @classmethod
-    def of(cls, walk: PlannedWalk, biped: Biped) -> 'Score':
+    def of(cls, walk: PlannedWalk, biped: Biped) -> 'ZmpScore':
         """Score a walk."""
         rows = _walking(walk)
         errors = walk.zmp_errors[rows]
@@ -116,7 +115,7 @@ class Score:
         )
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'Score':
+    def from_arrays(cls, arrays: Arrays) -> 'ZmpScore':
         """Take what `plan_score` returned."""
         return cls(
             arrays['rms'], arrays['largest'], float(arrays['outside']), str(arrays['refused'])
@@ -124,7 +123,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Execution:
+class WalkOutcome:
     """The outcome of a walk in MuJoCo.
 
     Attributes:
@@ -143,7 +142,7 @@ class Execution:
     fall_time: float
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'Execution':
+    def from_arrays(cls, arrays: Arrays) -> 'WalkOutcome':
         """Take what `executed` returned."""
         return cls(
             float(arrays['mean']), float(arrays['largest']), arrays['cop'],
@@ -152,14 +151,14 @@ class Execution:
 
 
 def plan_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Plan a walk and keep its score: the attributes of `Score`."""
+    """Plan a walk and keep its score: the attributes of `ZmpScore`."""
     wanted = Trial(**trial)
     biped = _biped(_file(robot, wanted), robot)
     try:
-        score = Score.of(plan_walk(biped, wanted.parameters(robot['height'])), biped)
+        score = ZmpScore.of(plan_walk(biped, wanted.parameters(robot['height'])), biped)
     except MotionError as error:
         nothing = np.full(2, np.nan)
-        score = Score(nothing, nothing, np.nan, str(error))
+        score = ZmpScore(nothing, nothing, np.nan, str(error))
     return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
 
 
@@ -185,7 +184,7 @@ def plan_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arr
 
 
 def executed(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Let the plant execute a walk, and keep the attributes of `Execution`."""
+    """Let the plant execute a walk, and keep the attributes of `WalkOutcome`."""
     from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
     from izmp_lab.simulation.mujoco.model import build_mujoco
     from izmp_lab.simulation.mujoco.plant import simulate

@@ -9,8 +9,8 @@ from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.fall_alarm.study import (
     KINDS,
     TOO_LATE,
+    FallStudy,
     Outcome,
-    Study,
     least,
     mean,
     share_in_time,
@@ -25,18 +25,18 @@ WANTED = {'walking': 0.5, 'standing': 0.8}
 FALLS, HOURS, SHARE = 300, 15.0, 0.95
 
 
-def runs(study: Study) -> tuple[Run, ...]:
+def runs(study: FallStudy) -> tuple[Run, ...]:
     """What the figure needs."""
     return study.runs()
 
 
-def outcomes(study: Study, load: Load, threshold: float | None = None) -> dict[str, Outcome]:
+def outcomes(study: FallStudy, load: Load, threshold: float | None = None) -> dict[str, Outcome]:
     """Count alarms and falls of each kind of trial."""
     return {kind: Outcome.of(study.found(kind, load), threshold) for kind in KINDS}
 
 
 @figure(runs)
-def leads(study: Study, load: Load) -> Picture:
+def leads(study: FallStudy, load: Load) -> Picture:
     """Draw the histograms."""
     found = outcomes(study, load)
 
@@ -134,7 +134,7 @@ GROUPS = {'exact': ('exact stamps', 'mr-ad', '-'), 'bus': ('as over a bus', 'ir-
 
 
 @figure(runs)
-def messages(study: Study, load: Load) -> Picture:
+def messages(study: FallStudy, load: Load) -> Picture:
     """Draw the leads with and without such messages."""
     found = {kind: _outcomes(study, load, kind) for kind in KINDS}
 
@@ -186,7 +186,7 @@ def messages(study: Study, load: Load) -> Picture:
     )
 
 
-def _outcomes(study: Study, load: Load, kind: str) -> dict[str, Outcome]:
+def _outcomes(study: FallStudy, load: Load, kind: str) -> dict[str, Outcome]:
     trials = study.found(kind, load)
     return {
         'exact': Outcome.of([trial for trial in trials if not trial.bus]),
@@ -220,7 +220,7 @@ _HEADINGS = (
 
 
 @figure(runs)
-def failures(study: Study, load: Load) -> Picture:
+def failures(study: FallStudy, load: Load) -> Picture:
     """Draw the pushes behind them."""
     found = outcomes(study, load)
     rows: list[list[str | float]] = []

@@ -4,7 +4,7 @@ from izmp_dynamics.pages.page import Page
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
 from izmp_dynamics.stability.fall_probability import STEP_ERROR
 from izmp_lab.studies.fall_alarm import leads, roc
-from izmp_lab.studies.fall_alarm.study import IMPULSES, KINDS, Study
+from izmp_lab.studies.fall_alarm.study import IMPULSES, KINDS, FallStudy
 from izmp_lab.studies.fall_alarm.trials import DURATIONS, PAUSES, SPEEDS, TURNS
 from izmp_lab.studies.publish import Figure
 
@@ -42,7 +42,7 @@ _METHOD = (
 )
 
 
-def page(study: Study) -> Page:
+def page(study: FallStudy) -> Page:
     """Return what `study` shows and says."""
     return Page(
         figures=FIGURES,
@@ -54,7 +54,7 @@ def page(study: Study) -> Page:
     )
 
 
-def settings(study: Study) -> dict[str, str]:
+def settings(study: FallStudy) -> dict[str, str]:
     """List what is tried, for the page."""
     return {
         **{

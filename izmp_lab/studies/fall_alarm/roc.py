@@ -9,8 +9,8 @@ from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
 from izmp_lab.studies.fall_alarm.leads import HOURS, outcomes, runs
-from izmp_lab.studies.fall_alarm.study import KINDS, Outcome, Study, mean
-from izmp_lab.studies.fall_alarm.trials import Trial
+from izmp_lab.studies.fall_alarm.study import KINDS, FallStudy, Outcome, mean
+from izmp_lab.studies.fall_alarm.trials import FallTrial
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load
 
@@ -19,7 +19,7 @@ _COLOURS = {'walking': ('mr-ad', 'o'), 'standing': ('ir-md', 's')}
 
 
 @figure(runs)
-def roc(study: Study, load: Load) -> Picture:
+def roc(study: FallStudy, load: Load) -> Picture:
     """Draw the curves."""
     used = outcomes(study, load)
     trials = {kind: study.found(kind, load) for kind in KINDS}
@@ -110,7 +110,7 @@ RESAMPLED = 1000
 
 
 @figure(runs)
-def curve(study: Study, load: Load) -> Picture:
+def curve(study: FallStudy, load: Load) -> Picture:
     """Draw the curves."""
     bins = {kind: reliability(study.found(kind, load)) for kind in KINDS}
 
@@ -157,7 +157,7 @@ def curve(study: Study, load: Load) -> Picture:
     )
 
 
-def reliability(trials: list[Trial]) -> Array:
+def reliability(trials: list[FallTrial]) -> Array:
     """Compare probabilities with what happened.
 
     Returns:
@@ -179,7 +179,7 @@ def reliability(trials: list[Trial]) -> Array:
     return np.array([total, (count > 0).sum(axis=0), *found, *ends])
 
 
-def _sums(trial: Trial) -> Array:
+def _sums(trial: FallTrial) -> Array:
     """(3, B) instants, and the sums of their probabilities and falls."""
     begins, time = trial.pushes[:, 0], trial.time
     pushed = ((begins > time[:, None]) & (begins <= time[:, None] + HORIZON)).any(axis=1)

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import AlarmRule
-from izmp_lab.studies.fall_alarm.trials import OVERLAP, Trial, trials_of
+from izmp_lab.studies.fall_alarm.trials import OVERLAP, FallTrial, trials_of
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Load, Run
 
@@ -24,7 +24,7 @@ IMPULSES = {'walking': 8.0, 'standing': 16.0}
 
 
 @dataclass(frozen=True)
-class Study:
+class FallStudy:
     """The trials.
 
     Attributes:
@@ -38,7 +38,7 @@ class Study:
     robot: RobotKey
 
     @classmethod
-    def of(cls, trials: int, first_seed: int) -> 'Study':
+    def of(cls, trials: int, first_seed: int) -> 'FallStudy':
         """Prepare so many walks."""
         return cls(trials, first_seed, RobotKey.of(find_resource(ROBOT)))
 
@@ -46,7 +46,7 @@ class Study:
         """All of them, in batches."""
         return tuple(run for kind in KINDS for run in self._of(kind))
 
-    def found(self, kind: str, load: Load) -> list[Trial]:
+    def found(self, kind: str, load: Load) -> list[FallTrial]:
         """Load the trials of a kind."""
         return [trial for run in self._of(kind) for trial in trials_of(load(run))]
 
@@ -130,7 +130,7 @@ class Outcome:
     undecided: int
 
     @classmethod
-    def of(cls, trials: list[Trial], threshold: float | None = None) -> 'Outcome':
+    def of(cls, trials: list[FallTrial], threshold: float | None = None) -> 'Outcome':
         """Count.
 
         Args:
@@ -212,7 +212,7 @@ class _Lead:
     fell_anyway: bool = False
 
     @classmethod
-    def of(cls, trial: Trial, begin: float) -> '_Lead':
+    def of(cls, trial: FallTrial, begin: float) -> '_Lead':
         """Count from the start of an alarm that is raised until the fall [s]."""
         pushed = trial.pushes[trial.pushes[:, 0] < trial.fallen, 0]
         later = pushed[pushed > begin]
@@ -227,13 +227,13 @@ class _Lead:
         return cls(lead, cautious, raised, True, True)
 
 
-def _end(trial: Trial) -> float:
+def _end(trial: FallTrial) -> float:
     """When a trial that the robot survived is over: some time after its last push [s]."""
     last = trial.pushes[-1, 0] if len(trial.pushes) else 0.0
     return min(float(trial.time[-1]), float(last) + AFTER)
 
 
-def _episodes(trial: Trial, threshold: float | None) -> Iterator[tuple[int, int]]:
+def _episodes(trial: FallTrial, threshold: float | None) -> Iterator[tuple[int, int]]:
     raised = trial.alarm
     if threshold is not None:
         raised = AlarmRule(threshold).push(trial.time, trial.probability, OVERLAP)
@@ -244,7 +244,7 @@ def _episodes(trial: Trial, threshold: float | None) -> Iterator[tuple[int, int]
         yield begin, end - 1
 
 
-def _false_alarm(trial: Trial, begin: int, end: int) -> FalseAlarm:
+def _false_alarm(trial: FallTrial, begin: int, end: int) -> FalseAlarm:
     time = float(trial.time[begin])
     before = trial.pushes[trial.pushes[:, 0] <= time]
     push = tuple(before[-1].tolist()) if len(before) else ()

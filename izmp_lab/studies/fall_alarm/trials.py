@@ -31,8 +31,7 @@ from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_lab.simulation.physics import Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.studies.runs import Load
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk import plan_walk
@@ -105,7 +104,7 @@ DURATIONS, PAUSES = (0.05, 0.3), (2.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Trial:
+class FallTrial:
     """What the alarm said in a trial, and what happened.
 
     Attributes:
@@ -170,7 +169,7 @@ def batch(
     }
 
 
-def trials_of(arrays: Arrays) -> list[Trial]:
+def trials_of(arrays: Arrays) -> list[FallTrial]:
     """Take what `batch` returned."""
     pushes = np.split(arrays['pushes'], np.cumsum(arrays['push_counts'])[:-1])
     parts = [
@@ -179,14 +178,14 @@ def trials_of(arrays: Arrays) -> list[Trial]:
     ]
     numbers = (arrays[name].tolist() for name in ('seed', 'fallen', 'bus', 'unpushed'))
     return [
-        Trial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
+        FallTrial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
         for seed, fallen, bus, unpushed, pushed, time, probability, alarm in zip(
             *numbers, pushes, *parts, strict=True
         )
     ]
 
 
-def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
+def trial(path: str, kind: str, seed: int, impulse: float) -> FallTrial:
     """Make a trial; the same seed gives the same one."""
     rng = np.random.default_rng([seed, len(kind)])
     file, plant = _robot(path)
@@ -199,7 +198,7 @@ def trial(path: str, kind: str, seed: int, impulse: float) -> Trial:
     found = [(piece.stamps, piece.fall) for piece in evaluated(run, file, seed, bus)]
     risks = [risk for _, risk in found if risk is not None]
     stamps = np.concatenate([stamps for stamps, _ in found])
-    tried = Trial(
+    tried = FallTrial(
         seed=seed,
         pushes=pushes,
         time=(stamps - run.stamps[0]) / NANOSECONDS,
@@ -271,7 +270,7 @@ def _fallen(run: SimulatedRun) -> float:
 
 
 def _pushes(rng: np.random.Generator, begin: float, end: float, impulse: float) -> Array:
-    """(P, 4) see `Trial.pushes`."""
+    """(P, 4) see `FallTrial.pushes`."""
     pushes, time = [], begin + rng.uniform(0.0, 1.0)
     while time < end:
         duration = rng.uniform(*DURATIONS)

@@ -15,17 +15,17 @@ from izmp_lab.studies.itu_biped.study import (
     MARKERS,
     PAPER_METHODS,
     SMALL,
+    ItuStudy,
     Setting,
-    Study,
     entry,
     foot_text,
     style,
 )
-from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.itu_biped.walks import CogScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
-Scores = Mapping[tuple[str, Setting], Score]
+Scores = Mapping[tuple[str, Setting], CogScore]
 
 _CLASSES = (1.0, 3.0, 10.0, 30.0, 100.0)
 _COLOURS = ('#fee838', '#d5c164', '#a59c74', '#777776', '#414d6b', '#00224e')
@@ -36,10 +36,10 @@ _FINISH_AT = 1.4
 """Step time at which small feet must carry CCG and not the constant vector [s]."""
 
 
-def scores(study: Study, load: Load) -> Scores:
+def scores(study: ItuStudy, load: Load) -> Scores:
     """Load the scores of all methods over the grid."""
     return {
-        (method, setting): Score.from_arrays(load(study.score(method, setting)))
+        (method, setting): CogScore.from_arrays(load(study.score(method, setting)))
         for setting in study.grid
         for method in ALL_METHODS
     }
@@ -50,7 +50,7 @@ def scores(study: Study, load: Load) -> Scores:
         study.score(method, setting) for setting in study.grid for method in ALL_METHODS
     )
 )
-def falls(study: Study, load: Load) -> Picture:
+def falls(study: ItuStudy, load: Load) -> Picture:
     """Draw the map."""
     found, grid = scores(study, load), study.grid
 
@@ -113,7 +113,7 @@ def _legend() -> list[Entry]:
                                           linewidth=0.0))]  # fmt: skip
 
 
-def _draw_map(ax: Any, study: Study, found: Mapping[Setting, Score]) -> None:
+def _draw_map(ax: Any, study: ItuStudy, found: Mapping[Setting, CogScore]) -> None:
     from matplotlib.patches import Rectangle
     from matplotlib.patheffects import withStroke
 
@@ -137,14 +137,14 @@ def _draw_map(ax: Any, study: Study, found: Mapping[Setting, Score]) -> None:
         spine.set_visible(False)
 
 
-def _shade(score: Score) -> dict[str, Any]:
+def _shade(score: CogScore) -> dict[str, Any]:
     if score.finishes:
         colour = _COLOURS[np.searchsorted(_CLASSES, 1e3 * score.mean)]
         return {'facecolor': colour, 'edgecolor': colour, 'linewidth': 0.6}  # hides seams
     return {'facecolor': _FALL, 'edgecolor': _HATCH, 'hatch': '////', 'linewidth': 0.0}
 
 
-def _cell_text(cell: list[Score]) -> str:
+def _cell_text(cell: list[CogScore]) -> str:
     means = [1e3 * score.mean for score in cell if score.finishes]
     falls = len(cell) - len(means)
     if not means:
@@ -154,7 +154,7 @@ def _cell_text(cell: list[Score]) -> str:
     return f'{text}\n✕ {falls}/{len(cell)}' if falls else text
 
 
-def _facts(study: Study, found: Scores) -> tuple[Fact, ...]:
+def _facts(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
     settings = list(study.grid)
     finishes = {
         method: {each for each in settings if found[method, each].finishes}
@@ -192,7 +192,7 @@ def _facts(study: Study, found: Scores) -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
-def _slowest_fall(study: Study, finished: set[Setting], foot: tuple[float, float]) -> float:
+def _slowest_fall(study: ItuStudy, finished: set[Setting], foot: tuple[float, float]) -> float:
     """Longest step time at which there is a fall [s]; NaN without any."""
     falls = [each.step_time for each in study.grid if each.foot == foot and each not in finished]
     return max(falls, default=float('nan'))
@@ -216,7 +216,7 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
 
 
 @figure(lambda study: (*falls.runs(study), study.leg_closure()))
-def exact(study: Study, load: Load) -> Picture:
+def exact(study: ItuStudy, load: Load) -> Picture:
     """Draw it."""
     found = scores(study, load)
     arms = {
@@ -282,7 +282,7 @@ _ROOM = {'converging': 0.62, 'constant': 0.8, 'filtered': 1.0}
 
 
 @figure(lambda study: falls.runs(study))
-def errors(study: Study, load: Load) -> Picture:
+def errors(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     found, grid = scores(study, load), study.grid
 
@@ -332,7 +332,7 @@ def errors(study: Study, load: Load) -> Picture:
 
 
 def _row(
-    study: Study, found: Scores, method: str, foot: tuple[float, float], step_time: float
+    study: ItuStudy, found: Scores, method: str, foot: tuple[float, float], step_time: float
 ) -> tuple[float, float, float, float, float]:
     """Walks, falls, least, median and largest mean error of those without a fall [mm]."""
     cell = [found[method, Setting(step_time, foot, mu)] for mu in study.grid.frictions]
@@ -342,7 +342,7 @@ def _row(
 
 
 def _draw_method(
-    ax: Any, look: Look, study: Study, found: Scores, method: str, foot: tuple[float, float]
+    ax: Any, look: Look, study: ItuStudy, found: Scores, method: str, foot: tuple[float, float]
 ) -> None:
     times = np.array(study.grid.step_times)
     rows = np.array([_row(study, found, method, foot, time) for time in times])
@@ -355,7 +355,7 @@ def _draw_method(
             **keywords | {'marker': 'x', 'linestyle': 'none', 'markersize': 5.5})  # fmt: skip
 
 
-def _errors_facts(study: Study, found: Scores) -> tuple[Fact, ...]:
+def _errors_facts(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
     means = {
         method: {
             each: 1e3 * found[method, each].mean
@@ -383,22 +383,22 @@ _FRICTION = 1.0  # of the run whose score is used; the plan does not know it
 _FASTEST, _SLOWEST = 'fastest', 'slowest'
 
 
-def _zmp_gap_runs(study: Study) -> tuple[Run, ...]:
+def _zmp_gap_runs(study: ItuStudy) -> tuple[Run, ...]:
     own = [_run(study, method, time) for method in ALL_METHODS for time in study.grid.step_times]
     return (*own, *falls.runs(study))
 
 
-def _run(study: Study, method: str, step_time: float) -> Run:
+def _run(study: ItuStudy, method: str, step_time: float) -> Run:
     return study.score(method, Setting(step_time, LARGE, _FRICTION))
 
 
 @figure(_zmp_gap_runs)
-def zmp_gap(study: Study, load: Load) -> Picture:
+def zmp_gap(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     times = study.grid.step_times
     gaps = {
         (method, time): [
-            1e3 * gap for gap in Score.from_arrays(load(_run(study, method, time))).zmp_gap
+            1e3 * gap for gap in CogScore.from_arrays(load(_run(study, method, time))).zmp_gap
         ]
         for method in ALL_METHODS
         for time in times
@@ -477,7 +477,7 @@ def _zmp_gap_facts(
     return tuple(facts)
 
 
-def _predictions(study: Study, load: Load) -> tuple[Fact, ...]:
+def _predictions(study: ItuStudy, load: Load) -> tuple[Fact, ...]:
     found = scores(study, load)
     facts = [Fact('settings', 'settings of the grid', len(found) // len(ALL_METHODS), '', 0)]
     for method in PAPER_METHODS:

@@ -14,12 +14,12 @@ from izmp_lab.studies.itu_biped.study import (
     PAPER_METHODS,
     POINT_INTERVALS,
     SHOWN,
-    Study,
+    ItuStudy,
     entry,
     setting_text,
     style,
 )
-from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.itu_biped.walks import CogScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
@@ -94,7 +94,7 @@ class Variation:
         return f'{factor * self.value:{form}}{unit}'
 
 
-def variations(study: Study) -> Iterator[Variation]:
+def variations(study: ItuStudy) -> Iterator[Variation]:
     """All variations, by parameter and value."""
     for name, others in {'friction': study.grid.frictions, **study.open_parameters}.items():
         usual = float(getattr(SHOWN.trial('converging'), name))
@@ -102,28 +102,30 @@ def variations(study: Study) -> Iterator[Variation]:
             yield Variation(name, value, value == usual)
 
 
-def _run(study: Study, method: str, variation: Variation) -> Run:
+def _run(study: ItuStudy, method: str, variation: Variation) -> Run:
     others = {} if variation.usual else {variation.name: variation.value}
     return study.score(method, SHOWN, **others)
 
 
-def _left_open_runs(study: Study) -> tuple[Run, ...]:
+def _left_open_runs(study: ItuStudy) -> tuple[Run, ...]:
     tried = list(variations(study))
     return tuple(_run(study, method, each) for each in tried for method in PAPER_METHODS)
 
 
-def falls(study: Study, load: Load) -> list[int]:
+def falls(study: ItuStudy, load: Load) -> list[int]:
     """Return the steps in which the constant vector falls, over all variations."""
-    found = (Score.from_arrays(load(_run(study, 'constant', each))) for each in variations(study))
+    found = (
+        CogScore.from_arrays(load(_run(study, 'constant', each))) for each in variations(study)
+    )
     return [score.falls_in for score in found if not score.finishes]
 
 
 @figure(_left_open_runs)
-def left_open(study: Study, load: Load) -> Picture:
+def left_open(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     tried = list(variations(study))
     found = {
-        (each, method): Score.from_arrays(load(_run(study, method, each)))
+        (each, method): CogScore.from_arrays(load(_run(study, method, each)))
         for each in tried
         for method in PAPER_METHODS
     }
@@ -173,7 +175,7 @@ def left_open(study: Study, load: Load) -> Picture:
 
 
 def _draw(
-    ax: Any, look: Look, tried: list[Variation], found: dict[tuple[Variation, str], Score]
+    ax: Any, look: Look, tried: list[Variation], found: dict[tuple[Variation, str], CogScore]
 ) -> None:
     for row, each in enumerate(tried):
         for method in PAPER_METHODS:
@@ -195,7 +197,9 @@ def _draw(
     ax.tick_params(axis='y', length=0)
 
 
-def _facts(tried: list[Variation], found: dict[tuple[Variation, str], Score]) -> tuple[Fact, ...]:
+def _facts(
+    tried: list[Variation], found: dict[tuple[Variation, str], CogScore]
+) -> tuple[Fact, ...]:
     ccg, constant = ([found[each, method] for each in tried] for method in PAPER_METHODS)
     means = [1e3 * score.mean for score in ccg if score.finishes]
     fallen = [score.falls_in for score in constant if not score.finishes]
@@ -229,7 +233,7 @@ _STYLES = (('ir-md', 's', (0, (4, 1.6))), ('mr-ad', 'o', '-'))
 
 
 @figure(lambda study: tuple(study.iterations(time) for time in STEP_TIMES))
-def iterations(study: Study, load: Load) -> Picture:
+def iterations(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     counts = {time: load(study.iterations(time)) for time in STEP_TIMES}
     intervals = 1e3 * np.array(POINT_INTERVALS)

@@ -14,8 +14,8 @@ from izmp_lab.studies.itu_biped.study import (
     PAPER_METHODS,
     SHOWN,
     WITH_LARGE_FEET,
+    ItuStudy,
     Setting,
-    Study,
     entry,
     foot_text,
     setting_text,
@@ -23,7 +23,7 @@ from izmp_lab.studies.itu_biped.study import (
     wanted,
     wanted_entry,
 )
-from izmp_lab.studies.itu_biped.walks import Score
+from izmp_lab.studies.itu_biped.walks import CogScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 
@@ -55,7 +55,7 @@ _EDGE = 1e-3  # this close to the edge of the sole the robot tips [m]
 
 
 @figure(lambda study: (study.tracks('converging', SHOWN),))
-def fig9(study: Study, load: Load) -> Picture:
+def fig9(study: ItuStudy, load: Load) -> Picture:
     """Draw fig. 9."""
     return picture_of('converging', load(study.tracks('converging', SHOWN)))
 
@@ -155,7 +155,7 @@ def _margin(walk: Any, count: int) -> Array:
 
 
 @figure(lambda study: (study.tracks('constant', SHOWN),))
-def fig10(study: Study, load: Load) -> Picture:
+def fig10(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     return picture_of('constant', load(study.tracks('constant', SHOWN)))
 
@@ -172,7 +172,7 @@ STEP_TIMES = (1.0, 1.4)
 _SETTINGS = (SHOWN, WITH_LARGE_FEET)
 
 
-def _fig11_runs(study: Study) -> tuple[Run, ...]:
+def _fig11_runs(study: ItuStudy) -> tuple[Run, ...]:
     walks = [study.tracks(method, each) for each in _SETTINGS for method in ALL_METHODS]
     scores = [
         study.score(method, each) for each in (SHOWN, *_large(study)) for method in ALL_METHODS
@@ -181,7 +181,7 @@ def _fig11_runs(study: Study) -> tuple[Run, ...]:
 
 
 @figure(_fig11_runs)
-def fig11(study: Study, load: Load) -> Picture:
+def fig11(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     walks = {
         (setting, method): load(study.tracks(method, setting))
@@ -245,7 +245,7 @@ def fig11(study: Study, load: Load) -> Picture:
     )  # fmt: skip
 
 
-def _large(study: Study) -> list[Setting]:
+def _large(study: ItuStudy) -> list[Setting]:
     return [
         Setting(step_time, LARGE, friction)
         for step_time in STEP_TIMES
@@ -253,9 +253,9 @@ def _large(study: Study) -> list[Setting]:
     ]
 
 
-def _fig11_facts(study: Study, load: Load, left_over: float) -> tuple[Fact, ...]:
-    def score(method: str, setting: Setting) -> Score:
-        return Score.from_arrays(load(study.score(method, setting)))
+def _fig11_facts(study: ItuStudy, load: Load, left_over: float) -> tuple[Fact, ...]:
+    def score(method: str, setting: Setting) -> CogScore:
+        return CogScore.from_arrays(load(study.score(method, setting)))
 
     shown = score('converging', SHOWN)
     facts = [
@@ -278,7 +278,7 @@ def _fig11_facts(study: Study, load: Load, left_over: float) -> tuple[Fact, ...]
     return tuple(facts)
 
 
-def _bounds(step_time: float, ccg: list[Score], constant: list[Score]) -> tuple[Fact, ...]:
+def _bounds(step_time: float, ccg: list[CogScore], constant: list[CogScore]) -> tuple[Fact, ...]:
     """What must hold with large feet, over all frictions."""
     mean = 1e3 * max(score.mean for score in ccg)
     largest = 1e3 * max(score.largest for score in ccg)

@@ -2,7 +2,7 @@
 
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_lab.studies.itu_biped import falls, open_parameters, over_time, postures
-from izmp_lab.studies.itu_biped.study import Study, foot_text
+from izmp_lab.studies.itu_biped.study import ItuStudy, foot_text
 from izmp_lab.studies.publish import Figure
 
 FIGURES: dict[str, tuple[Figure, str]] = {
@@ -68,7 +68,7 @@ MISSING = (
 """What is not reproduced."""
 
 
-def page(study: Study) -> Page:
+def page(study: ItuStudy) -> Page:
     """Return what `study` shows and says."""
     return Page(
         figures=FIGURES,
@@ -81,7 +81,7 @@ def page(study: Study) -> Page:
     )
 
 
-def settings(study: Study) -> dict[str, str]:
+def settings(study: ItuStudy) -> dict[str, str]:
     """List what is tried, for the page."""
     grid = study.grid
     listed = {

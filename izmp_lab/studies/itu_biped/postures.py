@@ -14,8 +14,8 @@ from izmp_lab.studies.itu_biped.study import (
     LABELS,
     PAPER_METHODS,
     SHOWN,
+    ItuStudy,
     Setting,
-    Study,
     entry,
     foot_text,
     setting_text,
@@ -23,7 +23,7 @@ from izmp_lab.studies.itu_biped.study import (
     wanted,
     wanted_entry,
 )
-from izmp_lab.studies.itu_biped.walks import POSES, Score
+from izmp_lab.studies.itu_biped.walks import POSES, CogScore
 from izmp_lab.studies.publish import figure
 from izmp_lab.studies.runs import Load, Run
 from izmp_lab.walking.itu_biped import RIGHT_LEG, TORSO
@@ -35,13 +35,13 @@ _RIGHT = 5  # from a point of the left leg to the same of the right one
 _SLANT = (0.45, 0.3)  # of the y axis in the drawing
 
 
-def _fig7_runs(study: Study) -> tuple[Run, ...]:
+def _fig7_runs(study: ItuStudy) -> tuple[Run, ...]:
     walks = [study.tracks(method, SHOWN) for method in PAPER_METHODS]
     return (*walks, *open_parameters._left_open_runs(study))
 
 
 @figure(_fig7_runs)
-def fig7(study: Study, load: Load) -> Picture:
+def fig7(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
 
@@ -93,9 +93,9 @@ def fig7(study: Study, load: Load) -> Picture:
     )
 
 
-def _facts(study: Study, load: Load) -> tuple[Fact, ...]:
+def _facts(study: ItuStudy, load: Load) -> tuple[Fact, ...]:
     ccg, constant = (
-        Score.from_arrays(load(study.score(method, SHOWN))) for method in PAPER_METHODS
+        CogScore.from_arrays(load(study.score(method, SHOWN))) for method in PAPER_METHODS
     )
     completed = STEPS if ccg.finishes else ccg.falls_in - 1
     falls = open_parameters.falls(study, load)
@@ -150,13 +150,13 @@ DEVIATION = 0.01
 """From this distance on the track counts as left [m]."""
 
 
-def _fig8_runs(study: Study) -> tuple[Run, ...]:
+def _fig8_runs(study: ItuStudy) -> tuple[Run, ...]:
     walks = [study.tracks(method, SHOWN) for method in PAPER_METHODS]
     return (*walks, study.score('constant', SHOWN))
 
 
 @figure(_fig8_runs)
-def fig8(study: Study, load: Load) -> Picture:
+def fig8(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
     walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
     plan = walks['converging']
@@ -215,10 +215,10 @@ def _rows(walk: Any) -> Array:
     return np.column_stack([walk['times'], *(column[:, :2] for column in columns)])
 
 
-def _fig8_facts(study: Study, load: Load, walks: Any) -> tuple[Fact, ...]:
+def _fig8_facts(study: ItuStudy, load: Load, walks: Any) -> tuple[Fact, ...]:
     aside = {method: _aside(walk) for method, walk in walks.items()}
     constant = walks['constant']
-    score = Score.from_arrays(load(study.score('constant', SHOWN)))
+    score = CogScore.from_arrays(load(study.score('constant', SHOWN)))
     leg = sum(part.mass for part in RIGHT_LEG)
     away = np.flatnonzero(aside['constant'] > DEVIATION)
     step = np.nan
@@ -259,14 +259,14 @@ def _settings() -> Iterator[Setting]:
                 yield Setting(step_time, foot, friction)
 
 
-def _run(study: Study, setting: Setting) -> Run:
+def _run(study: ItuStudy, setting: Setting) -> Run:
     return study.score('converging', setting, literal=True)
 
 
 @figure(lambda study: tuple(_run(study, setting) for setting in _settings()))
-def literal(study: Study, load: Load) -> Picture:
+def literal(study: ItuStudy, load: Load) -> Picture:
     """Draw the figure."""
-    found = {setting: Score.from_arrays(load(_run(study, setting))) for setting in _settings()}
+    found = {setting: CogScore.from_arrays(load(_run(study, setting))) for setting in _settings()}
     names = [f'{foot_text(s.foot)}, {s.step_time:.1f} s, {s.friction:.1f}' for s in found]
 
     def draw(look: Look, width: float) -> Any:
@@ -313,7 +313,7 @@ def literal(study: Study, load: Load) -> Picture:
     )
 
 
-def _table(found: dict[Setting, Score]) -> Table:
+def _table(found: dict[Setting, CogScore]) -> Table:
     return Table(
         ('foot', 'step time [s]', 'friction', 'falls in step', 'mean [mm]', 'largest [mm]',
          'smallest [mm]'),
@@ -326,7 +326,7 @@ def _table(found: dict[Setting, Score]) -> Table:
     )  # fmt: skip
 
 
-def _literal_facts(found: dict[Setting, Score]) -> tuple[Fact, ...]:
+def _literal_facts(found: dict[Setting, CogScore]) -> tuple[Fact, ...]:
     done = [score for score in found.values() if score.finishes]
     closest = min(done, key=lambda score: abs(1e3 * score.mean - PAPER_MEAN), default=None)
     mean, largest, smallest = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.pages.look import Entry, Look, line
-from izmp_lab.simulation.itu_experiment import Trial
+from izmp_lab.simulation.itu_experiment import ItuTrial
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Run
 
@@ -44,10 +44,10 @@ class Setting:
     foot: tuple[float, float]
     friction: float
 
-    def trial(self, method: str, **others: Any) -> Trial:
+    def trial(self, method: str, **others: Any) -> ItuTrial:
         """Return the walk by a method; `others` are further attributes of the trial."""
         given = {**METHODS[method], **others}
-        return dataclasses.replace(Trial(self.step_time, self.foot, self.friction), **given)
+        return dataclasses.replace(ItuTrial(self.step_time, self.foot, self.friction), **given)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ POINT_INTERVALS = (0.002, 0.004, 0.01, 0.02, 0.04, 0.1)
 
 
 @dataclass(frozen=True)
-class Study:
+class ItuStudy:
     """The runs of the experiment, by what they are about.
 
     Attributes:
@@ -108,12 +108,12 @@ class Study:
     robot: RobotKey
 
     @classmethod
-    def full(cls) -> 'Study':
+    def full(cls) -> 'ItuStudy':
         """Prepare the whole experiment."""
         return cls(Grid(), OPEN_PARAMETERS, _robot_key())
 
     @classmethod
-    def quick(cls) -> 'Study':
+    def quick(cls) -> 'ItuStudy':
         """Prepare one that takes seconds and still shows all that the page describes."""
         few = {name: values[:1] for name, values in OPEN_PARAMETERS.items()}
         return cls(Grid.quick(), few, _robot_key())
@@ -136,7 +136,7 @@ class Study:
         robot = dataclasses.asdict(self.robot)
         return Run(f'{WALKS}:iterations', {'robot': robot, **given}, effort=6.0)
 
-    def _walk(self, function: str, trial: Trial) -> Run:
+    def _walk(self, function: str, trial: ItuTrial) -> Run:
         duration = 6.0 * trial.step_time + 3.0
         return Run(
             f'{WALKS}:{function}',

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_lab.simulation.itu_experiment import FOOT_MIDDLE, Outcome, Trial, run_trial
-from izmp_lab.studies.runs import Load
-from izmp_lab.studies.store import Arrays
+from izmp_lab.simulation.itu_experiment import FOOT_MIDDLE, ItuTrial, Outcome, run_trial
+from izmp_lab.studies.runs import Arrays, Load
 from izmp_lab.studies.tipping_arm import exact_arm
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
@@ -35,8 +34,8 @@ _TIMED = 5  # times that Algorithm 1 is repeated, of which the shortest counts
 
 
 def walk_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Simulate a walk and keep its score: the attributes of `Score`."""
-    score = Score.of(_outcome(robot, trial), load_robot_file(Path(robot['file'])))
+    """Simulate a walk and keep its score: the attributes of `CogScore`."""
+    score = CogScore.of(_outcome(robot, trial), load_robot_file(Path(robot['file'])))
     return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
 
 
@@ -70,7 +69,7 @@ def iterations(
         the largest distance from the wanted CoG [m]; duration (I, 2) of computing a point [s].
     """
     biped = Biped.of(load_robot_file(Path(robot['file'])), posture={})
-    walk = plan_walk(biped, Trial(step_time=step_time).parameters)
+    walk = plan_walk(biped, ItuTrial(step_time=step_time).parameters)
     rows = []
     for interval in intervals:
         stride = round(interval / walk.plan.time_step)
@@ -111,7 +110,7 @@ def _thinned(foot: PlannedFoot, stride: int) -> PlannedFoot:
 def _outcome(robot: dict[str, Any], trial: dict[str, Any]) -> Outcome:
     length, width = trial['foot']
     return run_trial(
-        load_robot_file(Path(robot['file'])), Trial(**{**trial, 'foot': (length, width)})
+        load_robot_file(Path(robot['file'])), ItuTrial(**{**trial, 'foot': (length, width)})
     )
 
 
@@ -123,7 +122,7 @@ def _largest_arm(outcome: Outcome, file: RobotFile) -> float:
 
 
 @dataclass(frozen=True)
-class Score:
+class CogScore:
     """The outcome of a walk; lengths in m.
 
     Attributes:
@@ -156,7 +155,7 @@ class Score:
         return not self.falls_in
 
     @classmethod
-    def of(cls, outcome: Outcome, file: RobotFile) -> 'Score':
+    def of(cls, outcome: Outcome, file: RobotFile) -> 'CogScore':
         """Score a walk of the robot of a file."""
         error, plan, timing = outcome.cog_error, outcome.walk.plan, outcome.walk.timing
         times = plan.times[: len(error)]
@@ -179,7 +178,7 @@ class Score:
         )
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'Score':
+    def from_arrays(cls, arrays: Arrays) -> 'CogScore':
         """Take what `walk_score` returned."""
         values = {item.name: arrays[item.name].tolist() for item in dataclasses.fields(cls)}
         return cls(**{**values, 'zmp_gap': tuple(values['zmp_gap'])})

@@ -33,14 +33,14 @@ from izmp_lab.studies.paper.sensors import (
     JointState,
     RootSensors,
     Rows,
-    Samples,
+    SampledRows,
     gyro_state,
     gyro_weights,
     joint_state,
     root_velocity,
 )
 from izmp_lab.studies.paper.setups import Setup
-from izmp_lab.studies.paper.trial import Trial
+from izmp_lab.studies.paper.trial import WalkTruth
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Bench:
         moved.sensors = self.sensors.at_distance(distance)
         return moved
 
-    def soles(self, trial: Trial) -> tuple[Sole, ...]:
+    def soles(self, trial: WalkTruth) -> tuple[Sole, ...]:
         """Place the soles; the load on them is the true one."""
         poses = [self.model.frame_pose(foot.sole, trial.q) for foot in self.rig.feet]
         return tuple(
@@ -98,12 +98,12 @@ class Bench:
             for k, (foot, (R, p)) in enumerate(zip(self.rig.feet, poses, strict=True))
         )
 
-    def ground(self, trial: Trial) -> Ground:
+    def ground(self, trial: WalkTruth) -> Ground:
         """Take the plane of the sole that carries most, as the package does by default."""
         soles = self.soles(trial)
         return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
 
-    def in_foot(self, trial: Trial, ground: Ground, points: Array, rows: Rows) -> Array:
+    def in_foot(self, trial: WalkTruth, ground: Ground, points: Array, rows: Rows) -> Array:
         """Express points (K, 3) of nif, at the instants `rows`, in the sole that carries [m]."""
         foot = supporting_foot(ground.soles, trial.rotation[:, 2, :])[rows]
         place = np.arange(len(rows))
@@ -113,7 +113,7 @@ class Bench:
         in_sole: Array = np.einsum('tji,tj->ti', R, in_root - p)
         return in_sole
 
-    def exact_wrench(self, trial: Trial) -> ContactWrench:
+    def exact_wrench(self, trial: WalkTruth) -> ContactWrench:
         """MR-AD at every instant from the true q̇, q̈, ω, ω̇ and φ."""
         wrench, _ = self.mr_ad.batch(
             self.sensors.proper_acceleration(trial),
@@ -125,7 +125,7 @@ class Bench:
         )
         return wrench
 
-    def array_error(self, trial: Trial) -> Array:
+    def array_error(self, trial: WalkTruth) -> Array:
         """(2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the array with ideal sensors."""
         sensors, everything = self.sensors, np.arange(len(trial))
         readings = {
@@ -147,7 +147,7 @@ class Bench:
 
     def izmp(
         self,
-        trial: Trial,
+        trial: WalkTruth,
         ground: Ground,
         setup: Setup,
         noise: Densities | None = None,
@@ -167,7 +167,7 @@ class Bench:
         Returns:
             (K,) rows of the trial, (K, 3) IZMP in nif [m]; NaN where there is none.
         """
-        samples = Samples.of(trial, setup, phase)
+        samples = SampledRows.of(trial, setup, phase)
         if setup.method == 'ir_md':
             wrench = self.ir_md_wrench(trial, setup, samples, noise, seed)
         else:
@@ -176,10 +176,10 @@ class Bench:
         return samples.rows, self.point(wrench, ground, samples.rows)
 
     def izmp_covariance(
-        self, trial: Trial, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
+        self, trial: WalkTruth, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
     ) -> Array:
         """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
-        samples = Samples.of(trial, setup, phase)
+        samples = SampledRows.of(trial, setup, phase)
         rows = samples.rows
         if setup.method == 'ir_md':
             wrench = self.ir_md_wrench(trial, setup, samples, None, 0)
@@ -218,7 +218,7 @@ class Bench:
         )
 
     def _ir_md_covariance(
-        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities
+        self, trial: WalkTruth, setup: Setup, samples: SampledRows, noise: Densities
     ) -> Array:
         rows = samples.rows
         stride = trial.stride(1.0 / setup.sample_step)
@@ -239,14 +239,19 @@ class Bench:
             noise.accelerometer_sigma(setup.actuator),
         )
 
-    def joints(self, trial: Trial, setup: Setup, samples: Samples) -> JointState:
+    def joints(self, trial: WalkTruth, setup: Setup, samples: SampledRows) -> JointState:
         """ACD at the actuator rate; the bus sees every n-th result."""
         rows = samples.actuator
         found = joint_state(setup, trial.stamps[rows], trial.q[rows])
         return found.paired(setup, samples.bus)
 
     def root_state(
-        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+        self,
+        trial: WalkTruth,
+        setup: Setup,
+        samples: SampledRows,
+        noise: Densities | None,
+        seed: int,
     ) -> RootState:
         """ω, ω̇ and φ on the bus, from the array or from the gyroscope."""
         sensors, bus = self.sensors, samples.bus
@@ -287,7 +292,12 @@ class Bench:
         return wrench
 
     def ir_md_wrench(
-        self, trial: Trial, setup: Setup, samples: Samples, noise: Densities | None, seed: int
+        self,
+        trial: WalkTruth,
+        setup: Setup,
+        samples: SampledRows,
+        noise: Densities | None,
+        seed: int,
     ) -> ContactWrench:
         """IR-MD on the bus, about the root origin in root axes.
 

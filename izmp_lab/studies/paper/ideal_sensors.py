@@ -11,8 +11,7 @@ from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.paper.campaign import FINE_RATE, PHYSICS_RATES, RATES, Campaign
 from izmp_lab.studies.paper.setups import SETUP_A, SETUP_B
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 LARGEST_ARM = 1.0
 """Rounding alone may part IZMP and CoP: 1e-6 mm [nm]."""

@@ -9,8 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
-from izmp_lab.studies.estimate import Estimate
-from izmp_lab.studies.paper.campaign import Campaign, Score
+from izmp_lab.studies.paper.campaign import Campaign, Estimate, MeasureScore
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.setups import (
     SETUP_A,
@@ -23,8 +22,7 @@ from izmp_lab.studies.paper.setups import (
     Setup,
 )
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 PAPER_PERCENT = {'A': 65.22, 'B': 16.05, 'C': 112.42, 'D': 4.44, 'E': 18.9}
 """The paper's relative errors of y [%], by its own metric Δ: one run each."""
@@ -35,7 +33,7 @@ _ANGULAR = {'accelerometers': 'accelerometers', 'gyro': 'gyroscope'}
 
 
 def draw_bars(
-    look: Look, width: float, setups: Sequence[Setup], scores: Mapping[str, Score]
+    look: Look, width: float, setups: Sequence[Setup], scores: Mapping[str, MeasureScore]
 ) -> Any:
     """Draw medians and ranges of both relative errors of y, and Δ as the paper states it."""
     methods = {setup.method for setup in setups}
@@ -81,7 +79,7 @@ def draw_bars(
     return canvas
 
 
-def score_facts(setup: Setup, score: Score) -> tuple[Fact, ...]:
+def score_facts(setup: Setup, score: MeasureScore) -> tuple[Fact, ...]:
     """Facts of a setup: key `A` is the Σ metric, `A_paper` the paper's Δ, `A_rms` in mm.
 
     Δ and Σ are different measures, so the paper's value stands beside Δ alone. `A_least` and
@@ -120,7 +118,7 @@ def fact_key(setup: Setup) -> str:
     return ''.join(c if c.isalnum() else '_' for c in setup.name.replace('*', '_aligned'))
 
 
-def score_table(setups: Sequence[Setup], scores: Mapping[str, Score]) -> Table:
+def score_table(setups: Sequence[Setup], scores: Mapping[str, MeasureScore]) -> Table:
     """Everything about the setups, as the paper's Table 3 with the results beside it."""
     rows = []
     for setup in setups:
@@ -281,9 +279,9 @@ RISE = (1.8, 2.3)
 of a quotient whose denominator is noisy as well a little more."""
 
 
-def scores_of(campaign: Campaign, load: Load) -> dict[str, Score]:
+def scores_of(campaign: Campaign, load: Load) -> dict[str, MeasureScore]:
     """The score of every setup by name."""
-    return {s.name: Score.of(campaign.printed(s), load) for s in campaign.setups}
+    return {s.name: MeasureScore.of(campaign.printed(s), load) for s in campaign.setups}
 
 
 @figure(
@@ -330,7 +328,7 @@ def fig9(campaign: Campaign, load: Load) -> Picture:
     )
 
 
-def _fig9_facts(scores: dict[str, Score]) -> tuple[Fact, ...]:
+def _fig9_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
     facts = [
         fact
         for setup in (*SHOWN, SETUP_C_FAST, *(setup.aligned() for setup in SHOWN))
@@ -374,7 +372,7 @@ def _fig10_runs(campaign: Campaign) -> tuple[Run, ...]:
 def fig10(campaign: Campaign, load: Load) -> Picture:
     """Draw the figure."""
     everything = (*SOURCES, SETUP_E.aligned())
-    scores = {s.name: Score.of(campaign.printed(s), load) for s in everything}
+    scores = {s.name: MeasureScore.of(campaign.printed(s), load) for s in everything}
 
     def draw(look: Look, width: float) -> Any:
         return draw_bars(look, width, SOURCES, scores)
@@ -400,7 +398,7 @@ def fig10(campaign: Campaign, load: Load) -> Picture:
     )
 
 
-def _fig10_facts(setups: tuple[Setup, ...], scores: dict[str, Score]) -> tuple[Fact, ...]:
+def _fig10_facts(setups: tuple[Setup, ...], scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
     facts = [fact for setup in setups for fact in score_facts(setup, scores[setup.name])]
     delta, printed = scores[SETUP_E.name].of_measure('paper'), PAPER_PERCENT[SETUP_E.name]
     low, high = (number(end, 1) for end in delta.range)

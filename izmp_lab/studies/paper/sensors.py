@@ -18,7 +18,7 @@ from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g, standard_d
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.differences import central_quotient, paper_quotient
 from izmp_lab.studies.paper.setups import Setup
-from izmp_lab.studies.paper.trial import Trial
+from izmp_lab.studies.paper.trial import WalkTruth
 
 Rows = npt.NDArray[np.intp]
 
@@ -94,14 +94,14 @@ class RootSensors:
         everything = setup.angular_acceleration == 'accelerometers'
         return self.accelerometers if everything else (self.imu,)
 
-    def proper_acceleration(self, trial: Trial) -> Array:
+    def proper_acceleration(self, trial: WalkTruth) -> Array:
         """(T, 3) true φ of the root origin in root axes [m/s²]."""
         upward = np.array([0.0, 0.0, self.gravity])
         phi: Array = np.einsum('tji,tj->ti', trial.rotation, trial.acceleration + upward)
         return phi
 
     def readings(
-        self, trial: Trial, sensor: Accelerometer, rows: Rows, averaged: bool = False
+        self, trial: WalkTruth, sensor: Accelerometer, rows: Rows, averaged: bool = False
     ) -> Array:
         """Ideal readings of an accelerometer.
 
@@ -159,7 +159,7 @@ GAP = 1.5
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampledRows:
     """Which samples of a trial a setup sees.
 
     Attributes:
@@ -171,7 +171,7 @@ class Samples:
     bus: Rows
 
     @classmethod
-    def of(cls, trial: Trial, setup: Setup, phase: int = 0) -> 'Samples':
+    def of(cls, trial: WalkTruth, setup: Setup, phase: int = 0) -> 'SampledRows':
         """Sample a trial.
 
         Args:

@@ -12,8 +12,7 @@ from izmp_lab.studies.paper.campaign import Campaign
 from izmp_lab.studies.paper.setups import SETUP_D
 from izmp_lab.studies.paper.tasks import LEVEL, SLOPE
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load
 
 LEAST_INSIDE = 99.0
 """Part of the samples that must be inside the polygon [%]."""

@@ -24,9 +24,8 @@ from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.studies.paper.bench import Bench, Ground
 from izmp_lab.studies.paper.sensors import Densities, Rows
 from izmp_lab.studies.paper.setups import REFERENCE_RATE, Setup
-from izmp_lab.studies.paper.trial import Trial, WalkCase, simulate_trial
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.paper.trial import WalkCase, WalkTruth, simulate_trial
+from izmp_lab.studies.runs import Arrays, Load, Run
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 from izmp_lab.walking.biped import Biped
 
@@ -51,13 +50,13 @@ def walk_run(robot: Parameters, case: Parameters) -> Run:
 
 
 def walk(load: Load, robot: Parameters, case: Parameters) -> Arrays:
-    """Simulate a walk: the arrays of a `Trial`."""
+    """Simulate a walk: the arrays of a `WalkTruth`."""
     return simulate_trial(bench_of(robot['file']).file, WalkCase(**case)).arrays()
 
 
-def _prepared(load: Load, robot: Parameters, case: Parameters) -> tuple[Bench, Trial, Ground]:
+def _prepared(load: Load, robot: Parameters, case: Parameters) -> tuple[Bench, WalkTruth, Ground]:
     bench = bench_of(robot['file'])
-    trial = Trial(**load(walk_run(robot, case)))
+    trial = WalkTruth(**load(walk_run(robot, case)))
     return bench, trial, bench.ground(trial)
 
 
@@ -339,7 +338,7 @@ def slope(
         S_tilt_with_joint_error (K,) error of the normal [rad].
     """
     bench = bench_of(robot['file'])
-    trial = Trial(**load(walk_run(robot, case)))
+    trial = WalkTruth(**load(walk_run(robot, case)))
     densities = Densities(**noise)
     planes = _planes(bench, trial, trial.q, densities)
     wrong = _planes(bench, trial, _with_joint_error(bench, trial.q), densities)
@@ -374,7 +373,7 @@ def slope(
     }
 
 
-def _planes(bench: Bench, trial: Trial, q: Array, noise: Densities) -> dict[str, GroundPlane]:
+def _planes(bench: Bench, trial: WalkTruth, q: Array, noise: Densities) -> dict[str, GroundPlane]:
     """Ground planes by source, when the encoders say q (T, n)."""
     up = trial.rotation[:, 2, :]
     believed = tuple(
@@ -393,7 +392,9 @@ def _planes(bench: Bench, trial: Trial, q: Array, noise: Densities) -> dict[str,
     }
 
 
-def _foot_tilt(bench: Bench, trial: Trial, foot: int, sole: Sole, noise: Densities) -> FootTilt:
+def _foot_tilt(
+    bench: Bench, trial: WalkTruth, foot: int, sole: Sole, noise: Densities
+) -> FootTilt:
     gravity = bench.file.gravity
     omega, force = _foot_signals(trial, sole, gravity)
     count, name = len(trial), bench.rig.feet[foot].name
@@ -405,7 +406,7 @@ def _foot_tilt(bench: Bench, trial: Trial, foot: int, sole: Sole, noise: Densiti
     return foot_tilt(omega, force, memory, FootRest(gravity=gravity))
 
 
-def _foot_signals(trial: Trial, sole: Sole, gravity: float) -> tuple[Array, Array]:
+def _foot_signals(trial: WalkTruth, sole: Sole, gravity: float) -> tuple[Array, Array]:
     """Ideal angular velocity [rad/s] and specific force [m/s²] of a sole in its axes, (T, 3)."""
     world_R_sole = trial.rotation @ sole.R
     place = trial.position + np.einsum('tij,tj->ti', trial.rotation, sole.p)
@@ -425,7 +426,7 @@ def _with_joint_error(bench: Bench, q: Array) -> Array:
     return wrong
 
 
-def _where(trial: Trial, slope_deg: float) -> np.ndarray:
+def _where(trial: WalkTruth, slope_deg: float) -> np.ndarray:
     """(T,) whether the ground under the robot is level, the slope, or partly each."""
     normal = np.einsum('tij,tj->ti', trial.rotation, trial.ground_normal)
     pitch = np.arctan2(-normal[:, 0], normal[:, 2])

@@ -52,7 +52,7 @@ class WalkCase:
 
 
 @dataclass(frozen=True)
-class Trial:
+class WalkTruth:
     """The truth of a walk, at every step of the physics.
 
     Attributes:
@@ -101,7 +101,7 @@ class Trial:
         return len(self.stamps)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, to be stored; `Trial(**arrays)` is the trial again."""
+        """Return all arrays by name, to be stored; `WalkTruth(**arrays)` is the trial again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
@@ -145,7 +145,7 @@ class Trial:
         return np.asarray((self.times >= start - 1e-9) & (self.times < stop - 1e-9))
 
 
-def simulate_trial(file: RobotFile, case: WalkCase) -> Trial:
+def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
     """Plan a walk and execute it."""
     from izmp_lab.simulation.mujoco.model import build_mujoco
     from izmp_lab.simulation.mujoco.plant import simulate
@@ -172,7 +172,7 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> Trial:
     run = simulate(walk.plan, build_mujoco(file, physics, terrain=terrain), pushes=pushes)
     run.require_standing()
     truth, root = run.truth, run.truth.root
-    return Trial(
+    return WalkTruth(
         stamps=run.stamps,
         q=run.q,
         qd=truth.qd,

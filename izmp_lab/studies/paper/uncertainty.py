@@ -10,8 +10,7 @@ from izmp_dynamics.compare.metrics import MEASURES
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_dynamics.sensing.noise import STANDARD_GRAVITY
-from izmp_lab.studies.estimate import Estimate
-from izmp_lab.studies.paper.campaign import Campaign, Score
+from izmp_lab.studies.paper.campaign import Campaign, Estimate, MeasureScore
 from izmp_lab.studies.paper.ideal_sensors import PowerLaw
 from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
 from izmp_lab.studies.paper.setups import (
@@ -60,7 +59,8 @@ def _blocks(campaign: Campaign) -> dict[tuple[str, str, float], tuple[Run, ...]]
 def density(campaign: Campaign, load: Load) -> Picture:
     """Draw it."""
     found = {
-        key: Score.of(block, load).of_measure('paper') for key, block in _blocks(campaign).items()
+        key: MeasureScore.of(block, load).of_measure('paper')
+        for key, block in _blocks(campaign).items()
     }
 
     def draw(look: Look, width: float) -> Any:
@@ -368,7 +368,7 @@ def _sensitivity_runs(campaign: Campaign) -> tuple[Run, ...]:
 def sensitivity(campaign: Campaign, load: Load) -> Picture:
     """Draw it."""
     found = {
-        name: [(x, Score.of(block, load).of_measure('rms')) for x, block in points]
+        name: [(x, MeasureScore.of(block, load).of_measure('rms')) for x, block in points]
         for name, points in _scores(campaign).items()
     }
 

@@ -18,8 +18,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 CUTOFF = 4.0
 """Cut-off of the low-pass of the filtered evaluation, as in the README [Hz]."""
@@ -176,7 +175,7 @@ _EVALUATION = 'izmp_lab.studies.real.logs:evaluation'
 
 
 @dataclass(frozen=True)
-class Study:
+class LogStudy:
     """The runs of the experiment.
 
     Attributes:
@@ -186,7 +185,7 @@ class Study:
     logs: Logs
 
     @classmethod
-    def of(cls, folder: Path | None) -> 'Study':
+    def of(cls, folder: Path | None) -> 'LogStudy':
         """Find the recordings below a folder; none without one."""
         return cls(find_logs(folder))
 

@@ -10,9 +10,8 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, panels, series
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.real.logs import CUTOFF, Log, Study
-from izmp_lab.studies.runs import Load, Run
-from izmp_lab.studies.store import Arrays
+from izmp_lab.studies.real.logs import CUTOFF, Log, LogStudy
+from izmp_lab.studies.runs import Arrays, Load, Run
 
 WINDOW = 4.0
 """How much of a recording the upper panels show: where y moves most [s]."""
@@ -34,11 +33,11 @@ class LogFigure:
 
     log: Log
 
-    def runs(self, study: Study) -> tuple[Run, ...]:
+    def runs(self, study: LogStudy) -> tuple[Run, ...]:
         """What the figure needs."""
         return tuple(study.evaluation(self.log, filtered=each) for each in (False, True))
 
-    def picture(self, study: Study, load: Load) -> Picture:
+    def picture(self, study: LogStudy, load: Load) -> Picture:
         """Draw the figure."""
         raw, smooth = (load(run) for run in self.runs(study))
         methods = [name for name in _LABELS if name in raw and np.isfinite(raw[name]).any()]
@@ -182,12 +181,12 @@ _SWEATY = Missing(
 )
 
 
-def figures(study: Study) -> dict[str, tuple[LogFigure, str]]:
+def figures(study: LogStudy) -> dict[str, tuple[LogFigure, str]]:
     """Return the figures of the recordings that there are."""
     return {log.name: (LogFigure(log), str(log.bag)) for log in study.logs.found}
 
 
-def page(study: Study) -> Page:
+def page(study: LogStudy) -> Page:
     """Return what `study` shows and says."""
     skipped = (Missing('A recording', sentence, 'See there.') for sentence in study.logs.skipped)
     return Page(
