@@ -44,7 +44,8 @@ def add_parser(subparsers: Any) -> None:
     listing.set_defaults(run=run_list)
     for name, (run, summary, does) in _ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=does.format(**_WHERE))
-        _OWN_OPTIONS.get(name, lambda parser: None)(action)
+        if name in _OWN_OPTIONS:
+            _OWN_OPTIONS[name](action)
         _add_options(action)
         action.set_defaults(run=run)
 

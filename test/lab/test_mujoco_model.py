@@ -317,12 +317,9 @@ def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
 
 def test_without_mujoco_a_sentence_says_how_to_get_it():
     code = (
-        'import sys; sys.modules["mujoco"] = None\n'
-        'from izmp_dynamics.base.errors import MissingDependencyError\n'
-        'try:\n'
-        '    import izmp_lab.simulation.mujoco.plant\n'
-        'except MissingDependencyError as error:\n'
-        '    print(error)\n'
+        'import sys; sys.modules["mujoco"] = None\nfrom izmp_dynamics.base.errors import '
+        'MissingDependencyError\ntry:\n    import izmp_lab.simulation.mujoco.plant\nexcept '
+        'MissingDependencyError as error:\n    print(error)\n'
     )
     folder = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)

@@ -8,14 +8,7 @@ pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
 pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
 
 from izmp_lab.seesaw.study.checks import LARGEST_EXACT, WRONG, izmp
-from izmp_lab.seesaw.study.izmp import (
-    CASES,
-    NAMES,
-    REPLAYED,
-    board_points,
-    distances,
-    share,
-)
+from izmp_lab.seesaw.study.izmp import CASES, NAMES, REPLAYED, board_points, distances, share
 from izmp_lab.seesaw.study.tasks import SeesawStudy
 from izmp_lab.studies.publish import files_of
 

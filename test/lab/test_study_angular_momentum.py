@@ -5,7 +5,6 @@ import pytest
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
 
-from izmp_dynamics.cli.main import main
 from izmp_lab.studies.angular_momentum import grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
 from izmp_lab.studies.angular_momentum.study import MomentumStudy, Trial, write_robot_file
@@ -101,14 +100,6 @@ def test_a_step_that_cannot_be_made_is_kept_with_its_reason(study, load):
     score = ZmpScore.from_arrays(load(run))
     assert 'leg would have to reach' in score.refused
     assert not grid.works(score)
-
-
-def test_the_command_lists_and_refuses(capsys, tmp_path):
-    assert main(['experiments', 'list', 'angular_momentum']) == 0
-    assert 'grid' in capsys.readouterr().out
-    options = ['experiments', 'angular_momentum', '-o', str(tmp_path), '--quick', '--only', 'fig1']
-    assert main(options) != 0
-    assert 'schemes' in capsys.readouterr().err
 
 
 def test_taloss_robot_file_names_the_urdf_and_the_soles(tmp_path):

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import json
 import math
 import re
 from xml.etree import ElementTree
@@ -12,7 +11,6 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 
-from izmp_dynamics.cli.main import main
 from izmp_dynamics.pages.look import FILES, PLACEHOLDERS, WIDE
 from izmp_dynamics.pages.styles import NARROW
 from izmp_lab.simulation.itu_experiment import ItuTrial
@@ -24,7 +22,6 @@ from izmp_lab.studies.itu_biped.study import (
     METHODS,
     SHOWN,
     SMALL,
-    Grid,
     ItuStudy,
     Setting,
 )
@@ -168,17 +165,6 @@ def test_the_first_pose_stands_on_the_first_footholds(study, load):
     assert np.ptp(tracks['soles'], axis=1) == pytest.approx(np.tile(SMALL, (8, 1)))
 
 
-def test_settings_and_methods_are_different_runs():
-    study = ItuStudy.full()
-    runs = [study.score(method, each) for each in study.grid for method in METHODS]
-    assert len({json.dumps(run.key(), sort_keys=True) for run in runs}) == len(runs)
-    assert len(runs) == 3 * 6 * 4 * 4
-
-
-def test_the_quick_grid_is_part_of_the_whole_one():
-    assert set(Grid.quick()) <= set(Grid())
-
-
 def test_open_parameters_are_attributes_of_a_trial():
     names = {field.name for field in dataclasses.fields(ItuTrial)}
     assert open_parameters.NAMES.keys() <= names
@@ -209,18 +195,6 @@ def test_axes_have_units_and_nothing_reaches_beyond_the_picture(results, width):
         assert (box.max <= canvas.get_size_inches() + 0.05).all(), picture.name
 
 
-def test_numbers_of_captions_page_and_csv_are_the_same(results, folder):
-    page = (folder / 'index.html').read_text(encoding='utf-8').replace('\u00a0', ' ')
-    rows = list(csv.DictReader((folder / 'numbers.csv').open(encoding='utf-8')))
-    by_key = {(row['figure'], row['key']): row for row in rows}
-    for picture in results.pictures:
-        caption = dict(picture.caption())['Here']
-        for fact in picture.facts:
-            assert by_key[picture.name, fact.key]['value'] == fact.number
-            assert str(fact) in page
-            assert f'{{{fact.key}}}' not in picture.ours or str(fact) in caption
-
-
 def test_the_page_needs_nothing_else_and_states_what_is_open(folder, results):
     page = (folder / 'index.html').read_text(encoding='utf-8')
     assert '<script' not in page
@@ -244,23 +218,3 @@ def test_the_scores_are_in_the_csv_of_the_map(folder, scores):
         )  # fmt: skip
         assert float(row['mean error [mm]']) == pytest.approx(1e3 * score.mean, rel=1e-5)
         assert row['falls in step'] == (str(score.falls_in) if score.falls_in else '')
-
-
-def test_what_is_finished_is_not_done_again(results, folder, study, capsys):
-    kept = {path: path.stat().st_mtime_ns for path in (folder / 'runs').iterdir()}
-    arguments = ['experiments', 'itu_biped', '-o', str(folder), '--quick', '--only', 'fig11']
-    assert main(arguments) == 0
-    assert {path: path.stat().st_mtime_ns for path in (folder / 'runs').iterdir()} == kept
-    assert 'holds  fig11' in capsys.readouterr().out
-
-
-def test_an_unknown_figure_is_a_sentence(tmp_path, capsys):
-    arguments = ['experiments', 'itu_biped', '-o', str(tmp_path / 'out'), '--only', 'fig6']
-    assert main(arguments) == 1
-    assert "There is no figure 'fig6'; valid: exact, fig7" in capsys.readouterr().err
-    assert not (tmp_path / 'out').exists()
-
-
-def test_the_list_of_figures(capsys):
-    assert main(['experiments', 'list', 'itu_biped']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(FIGURES)

@@ -428,18 +428,6 @@ def test_wrong_trajectories_are_refused(wrong, kind, data):
         Trajectory(**{'joint_names': ('neck_yaw',), **POINTS, **wrong}).rows(model, 0.002)
 
 
-def test_a_refused_trajectory_changes_nothing(world, properties):
-    stand_in = StandIn(world)
-    driver, sink = start(stand_in, properties | {'gait': 'none'})
-    drive_on(stand_in, driver, 5)
-    sink.wanted = Trajectory(('tail',), np.array([0.0]), np.zeros((1, 1)))
-    drive_on(stand_in, driver, 5)
-    (sentence,) = sink.problems
-    assert (
-        "for another robot: tail are not, or not once, among the joints of 'biped31'" in sentence
-    )
-
-
 @pytest.mark.parametrize(
     'wanted',
     [

@@ -25,7 +25,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.terrain import Slope
 from izmp_lab.simulation.webots.options import DeviceNames, Options
-from izmp_lab.simulation.webots.proto import SolidMass, _range, ball
+from izmp_lab.simulation.webots.proto import SolidMass, ball
 from izmp_lab.simulation.webots.vrml import def_names, parse
 from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
 from izmp_lab.walking.footsteps import Ramp
@@ -181,12 +181,6 @@ def test_no_proto_has_the_name_of_a_base_node(robot):
     assert not [node for node in NODES if node.endswith('Proto')]
 
 
-def test_a_robot_called_robot_gets_a_world(tmp_path):
-    world, _ = odd_world(tmp_path, ODD.replace('name="odd-robot"', 'name="robot"'))
-    assert proto_of(world).interface.name == 'RobotProto'
-    assert parse(world.world.read_text()).nodes[-1].type == 'RobotProto'
-
-
 def test_nothing_is_downloaded(world):
     text = world.world.read_text() + world.proto.read_text()
     assert not re.search(r'https?:|webots:', text)
@@ -257,12 +251,6 @@ def test_axes_limits_and_torques_are_the_urdfs(made):
             else:
                 assert 'minPosition' not in motor.fields
     assert seen == set(model.joint_names)
-
-
-def test_equal_and_open_limits_still_limit():
-    assert _range(0.0, 0.0) == (-1e-6, 1e-6)
-    assert _range(0.5, 0.5) == pytest.approx((0.499999, 0.500001), abs=1e-12)
-    assert _range(-1.0, 2.0) == (-1.0, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -50,18 +50,11 @@ class Estimate:
 
 
 def estimate(repetitions: Array) -> Estimate:
-    """Return mean, 95 % confidence interval, median and range of repetitions (S,).
-
-    Raises:
-        MetricsError: if there is none.
-    """
+    """Return mean, 95 % confidence interval, median and range of repetitions (S,)."""
     repetitions = np.asarray(repetitions, np.float64).ravel()
     count = len(repetitions)
     if not count:
-        raise MetricsError(
-            'A mean needs at least one repetition.',
-            kind='no_repetition',
-        )
+        raise MetricsError('A mean needs at least one repetition.', kind='no_repetition')
     low, high = np.quantile(repetitions, (0.025, 0.975), method='inverted_cdf')
     middle, ends = float(np.median(repetitions)), (float(low), float(high))
     if count < _ENOUGH:
