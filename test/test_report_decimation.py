@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from izmp_dynamics.report.decimation import (
-    decimated_path,
     envelope,
     robust_limits,
     share_outside,
@@ -81,20 +80,6 @@ def test_limits_stay_within_their_bounds():
     assert low == pytest.approx(-1.0, abs=0.5)
     assert high == pytest.approx(2.0, abs=0.5)
     assert robust_limits([wild + 1000], bounds=(-1.0, 2.0)) == (-1.0, 2.0)
-
-
-@given(arrays(np.float64, st.tuples(st.integers(1, 500), st.just(2)), elements=values))
-def test_a_decimated_path_keeps_extremes_and_order(points):
-    kept = decimated_path(points, 50)
-    assert np.all(np.diff(kept) > 0)
-    assert kept.min() >= 0
-    assert kept.max() < len(points)
-    assert len(kept) <= 60 or len(points) <= 50
-    for axis in (0, 1):
-        column = points[:, axis]
-        if np.isfinite(column).any():
-            assert np.nanmax(column[kept]) == np.nanmax(column)
-            assert np.nanmin(column[kept]) == np.nanmin(column)
 
 
 def test_share_outside_ignores_nan():

@@ -45,14 +45,19 @@ def of_strides(first: Array, second: Array) -> Difference:
     return Difference(means[1] - means[0], half)
 
 
+def mean_known(values: Array, axis: int) -> Array:
+    """Mean along an axis of what is known; NaN where nothing is."""
+    known = np.isfinite(values)
+    with np.errstate(invalid='ignore'):
+        mean: Array = np.where(known, values, 0.0).sum(axis) / known.sum(axis)
+    return mean
+
+
 def _moments(rows: Array) -> tuple[Array, Array, Array]:
     """Number, mean and squared standard error of the values along the first axis."""
-    known = np.isfinite(rows)
-    n = known.sum(axis=0).astype(np.float64)
+    n, mean = np.isfinite(rows).sum(axis=0).astype(np.float64), mean_known(rows, 0)
     with np.errstate(invalid='ignore', divide='ignore'):
-        mean = np.where(known, rows, 0.0).sum(axis=0) / n
-        spread = (np.where(known, rows - mean, 0.0) ** 2).sum(axis=0) / (n - 1)
-        return n, mean, spread / n
+        return n, mean, mean_known((rows - mean) ** 2, 0) / (n - 1)
 
 
 def over_time(time: Array, difference: Array) -> Difference:
@@ -68,18 +73,13 @@ def over_time(time: Array, difference: Array) -> Difference:
     n = (counts[stop] - counts[first]).astype(np.float64)
     with np.errstate(invalid='ignore', divide='ignore'):
         mean = (sums[stop] - sums[first]) / n
-    return Difference(mean, _half(difference - _mean(difference), n))
+    return Difference(mean, _half(difference - mean_known(difference, 0), n))
 
 
 def of_all(difference: Array) -> Difference:
     """Average a difference (N,) over all instants."""
-    mean = np.array(_mean(difference))
+    mean = mean_known(difference, 0)
     return Difference(mean, _half(difference - mean, np.array(np.isfinite(difference).sum())))
-
-
-def _mean(values: Array) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else np.nan
 
 
 def _half(fluctuation: Array, n: Array) -> Array:

@@ -10,6 +10,7 @@ from izmp_dynamics.compare.alignment import Aligned, Alignment
 from izmp_dynamics.compare.difference import (
     WINDOW,
     Difference,
+    mean_known,
     of_strides,
     over_time,
 )
@@ -26,7 +27,7 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
     quantity, names = aligned.quantity, [result.name for result in results]
     drawn = [legible(name) for name in names]
     differences = [_difference(alignment, aligned, k) for k in range(1, len(results))]
-    means = [_mean(rows) for rows in aligned.rows]
+    means = [mean_known(rows, 0) for rows in aligned.rows]
     label = f'{quantity.label} [{quantity.unit}]'
     x_label = 'time [s]' if alignment.by == 'time' else 'gait cycle [%]'
 
@@ -41,7 +42,7 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
             axes[0].plot(aligned.x, mean, **style)
             if len(rows) > 1:
                 with np.errstate(invalid='ignore'):
-                    spread = _spread(rows, mean)
+                    spread = np.sqrt(mean_known((rows - mean) ** 2, 0))
                 axes[0].fill_between(
                     aligned.x, mean - spread, mean + spread, color=style['color'], alpha=0.18,
                     linewidth=0,
@@ -76,18 +77,6 @@ def _difference(alignment: Alignment, aligned: Aligned, k: int) -> Difference:
     if alignment.by == 'steps':
         return of_strides(first, other)
     return over_time(aligned.x, other[0] - first[0])
-
-
-def _mean(rows: Array) -> Array:
-    known = np.isfinite(rows)
-    with np.errstate(invalid='ignore'):
-        mean: Array = np.where(known, rows, 0.0).sum(axis=0) / known.sum(axis=0)
-    return mean
-
-
-def _spread(rows: Array, mean: Array) -> Array:
-    """Standard deviation of strides about their mean, phase by phase."""
-    return np.sqrt(_mean((rows - mean) ** 2))
 
 
 def _style(look: Look, k: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.compare.alignment import Aligned, Alignment
-from izmp_dynamics.compare.difference import of_all, of_strides
+from izmp_dynamics.compare.difference import mean_known, of_all, of_strides
 from izmp_dynamics.compare.result import Result
 from izmp_dynamics.pages.picture import Table, number
 
@@ -85,10 +85,8 @@ def _rows(results: Sequence[Result], alignment: Alignment, aligned: Aligned) -> 
 
 def _means(rows: Array) -> Array:
     """Mean of each stride (S,); NaN of one with a value at less than 90 % of its phases."""
-    known = np.isfinite(rows)
-    with np.errstate(invalid='ignore', divide='ignore'):
-        means: Array = np.where(known, rows, 0.0).sum(axis=1) / known.sum(axis=1)
-    return np.where(known.mean(axis=1) >= _KNOWN, means, np.nan)
+    enough = np.isfinite(rows).mean(axis=1) >= _KNOWN
+    return np.where(enough, mean_known(rows, 1), np.nan)
 
 
 def as_table(rows: Sequence[Row]) -> Table:

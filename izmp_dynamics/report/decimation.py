@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.verdict.timeline import Indices, Timeline
+from izmp_dynamics.verdict.timeline import Timeline
 
 PERCENTILES = (0.5, 99.5)
 """The central part of a signal that limits should show at least."""
@@ -37,28 +37,6 @@ def envelope(timeline: Timeline, values: Array, bins: int) -> tuple[Array, Array
     ends = np.full((bins, 2), np.nan)
     ends[filled] = np.where(falling[:, None], np.stack([high, low], 1), np.stack([low, high], 1))
     return np.repeat((edges[:-1] + edges[1:]) / 2, 2), ends.ravel()
-
-
-def decimated_path(points: Array, count: int) -> Indices:
-    """Pick at most about `count` points of a path, among them the extremes of every part.
-
-    Args:
-        points: (K, 2) path; rows of NaN where it is broken.
-        count: wanted number of points.
-
-    Returns:
-        ascending indices into `points`.
-    """
-    if len(points) <= count:
-        return np.arange(len(points))
-    length = -(-5 * len(points) // count)
-    filled = np.pad(points, ((0, -len(points) % length), (0, 0)), constant_values=np.nan)
-    parts = filled.reshape(-1, length, 2)
-    unknown = np.isnan(parts)
-    first = length * np.arange(len(parts))[:, None]
-    lowest = first + np.where(unknown, np.inf, parts).argmin(axis=1)
-    highest = first + np.where(unknown, -np.inf, parts).argmax(axis=1)
-    return np.unique(np.hstack([first, lowest, highest]))
 
 
 def robust_limits(

@@ -9,7 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.pages.styles import HALF, WIDE, LineStyle, back_to_front, restlessness
-from izmp_dynamics.report.decimation import decimated_path, robust_limits
+from izmp_dynamics.report.decimation import robust_limits
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.results.evaluation import Track as Points
 from izmp_dynamics.stability.support_polygon import support_polygon
@@ -238,13 +238,13 @@ def _tracks(points: Mapping[str, Array], extent: float) -> tuple[Track, ...]:
     restless = {name: restlessness(track, extent) for name, track in points.items()}
     drawn = []
     for name, style in back_to_front(restless):
-        known = np.flatnonzero(np.isfinite(points[name][:, 0]))
+        shown = points[name]
+        known = shown[np.isfinite(shown[:, 0])]
         as_line = len(known) > 1 and restless[name] <= _DOT_STEP
-        if as_line:
-            rows = decimated_path(points[name], _POINTS)
-        else:  # a line would only be a scribble
-            rows, style = known[:: max(1, -(-len(known) // _DOTS))], replace(style, opacity=0.6)
-        drawn.append(Track(name, style, points[name][rows], as_line))
+        if not as_line:  # a line would only be a scribble
+            shown, style = known, replace(style, opacity=0.6)
+        most = _POINTS if as_line else _DOTS
+        drawn.append(Track(name, style, shown[:: max(1, -(-len(shown) // most))], as_line))
     return tuple(drawn)
 
 
