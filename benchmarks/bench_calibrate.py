@@ -25,8 +25,7 @@ from izmp_dynamics.calibration.calibrate import (
     best_candidate,
     estimate_corrections,
 )
-from izmp_dynamics.calibration.corrected import with_inertials
-from izmp_dynamics.calibration.files import write_calibration
+from izmp_dynamics.calibration.files import with_inertials, write_calibration
 from izmp_dynamics.calibration.inertias import (
     link_inertias,
     moved,

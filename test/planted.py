@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from izmp_dynamics.calibration.corrected import with_inertials
+from izmp_dynamics.calibration.files import with_inertials
 from izmp_dynamics.calibration.inertias import link_inertias, moved
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors, WrenchErrors, with_errors

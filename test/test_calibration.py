@@ -13,7 +13,6 @@ from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration import solver
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
 from izmp_dynamics.calibration.choice import LEAST_LAG, Candidate, Chooser, Trial, best_of
-from izmp_dynamics.calibration.contact import contacts
 from izmp_dynamics.calibration.files import write_calibration
 from izmp_dynamics.calibration.force_sensors import judge_force_sensors
 from izmp_dynamics.calibration.held_out import Squares, folds
@@ -21,10 +20,10 @@ from izmp_dynamics.calibration.held_out import errors as errors_on
 from izmp_dynamics.calibration.inertias import link_inertias
 from izmp_dynamics.calibration.mountings import find_mounting
 from izmp_dynamics.calibration.parameters import LAG, make_layout
-from izmp_dynamics.calibration.residuals import decide_contacts
+from izmp_dynamics.calibration.residuals import contacts, decide_contacts
+from izmp_dynamics.calibration.result import sentences
 from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
 from izmp_dynamics.calibration.solver import estimate, labels_of
-from izmp_dynamics.calibration.wording import sentences
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
@@ -254,9 +253,8 @@ def test_the_sensor_of_the_foot_that_stands_carries_the_other_foot(steps):
     rig, part = steps
     links = link_inertias(rig.model)
     instants = [prepare(part, rig, links, 10.0)]
-    layout = make_layout(rig, links, links[0].link, ())
     for foot in rig.feet:
-        found = find_mounting(instants, layout, np.zeros(len(layout.parameters)), foot)
+        found = find_mounting(instants, foot)
         assert foot.below is not None
         assert found.as_stated
         assert 5.0 * found.error < found.next_best

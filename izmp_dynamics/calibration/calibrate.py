@@ -3,26 +3,23 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from typing import Any
 
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
-from izmp_dynamics.calibration.corrected import corrected_inertials, corrected_robot
+from izmp_dynamics.calibration.files import Calibration, corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
 from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
 from izmp_dynamics.calibration.mountings import with_mountings
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, check_groups, make_layout
-from izmp_dynamics.calibration.result import CalibrationResult
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import results
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import POINT, is_point
 
@@ -34,23 +31,6 @@ Progress = Callable[[float], None]
 
 class CalibrationError(IzmpError):
     """A recording cannot be used for a calibration."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What `estimate_corrections` found.
-
-    Attributes:
-        result: as values for the report.
-        robot: the corrected robot file; as it was if the result is not accepted.
-        inertials: link → (10,) corrected parameters; empty if none are.
-        urdf: the robot's URDF.
-    """
-
-    result: CalibrationResult
-    robot: RobotFile
-    inertials: dict[str, Array]
-    urdf: Urdf
 
 
 def estimate_corrections(
@@ -95,8 +75,7 @@ def estimate_corrections(
         rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
         as_stated, original = robot, None
         if find_ft_frame:
-            layout = make_layout(rig, links, heavy, ())
-            turned, notes = with_mountings(robot, rig, segments, layout)
+            turned, notes = with_mountings(robot, rig, segments)
             if turned != robot:
                 robot, original = turned, segments
                 rig, segments = _prepared(places, robot, model, client)

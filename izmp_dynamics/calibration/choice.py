@@ -41,7 +41,6 @@ from izmp_dynamics.calibration.parameters import LAG, LEVEL, MATRIX_WIDTHS, Layo
 from izmp_dynamics.calibration.segments import Instants
 from izmp_dynamics.calibration.solver import (
     Blocks,
-    Minimum,
     Normal,
     Quadratic,
     Solution,
@@ -415,8 +414,7 @@ def _effects(
     judged: Sequence[Judged], x: Array, without: Mapping[int, Quadratic], free: Flags, left: Items
 ) -> dict[str, float]:
     """Item → by how much its removal makes held-out residuals larger, as part of what matters."""
-    minima = [Minimum(cost, free) for cost in without.values()]
-    y = np.stack([[each.y, *map(each.without, left.values())] for each in minima])
+    y = np.array([cost.least_without(free, left.values()) for cost in without.values()])
     errors = [kind.mean_squares(list(without), y - x) / kind.least**2 for kind in judged]
     larger = (np.array(errors) - np.array(errors)[:, :1]).max(axis=0)
     return dict(zip(left, larger[1:].tolist(), strict=True))

@@ -18,8 +18,7 @@ from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.inertias import link_inertias
 from izmp_dynamics.calibration.mountings import ARM, Mounting, find_mounting
-from izmp_dynamics.calibration.parameters import Layout, make_layout
-from izmp_dynamics.calibration.residuals import in_sensor, read_foot, required, root_motion
+from izmp_dynamics.calibration.residuals import Terms, in_sensor
 from izmp_dynamics.calibration.segments import RATE, Instants, Segment, prepare, read_segments
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
 from izmp_dynamics.model.robot_model import load_model
@@ -85,9 +84,7 @@ def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) ->
     links = link_inertias(rig.model)
     first = list(_first(parts))
     prepared = [[prepare(part, rig, links, cutoff) for part in first] for cutoff in CUTOFFS]
-    if not first:
-        return []
-    return list(_findings(robot, rig, prepared, make_layout(rig, links, links[0].link, ())))
+    return list(_findings(robot, rig, prepared)) if first else []
 
 
 def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
@@ -101,29 +98,19 @@ def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
 
 
 def _findings(
-    robot: RobotFile, rig: Rig, prepared: Sequence[Sequence[Instants]], layout: Layout
+    robot: RobotFile, rig: Rig, prepared: Sequence[Sequence[Instants]]
 ) -> Iterator[Finding]:
-    x = np.zeros(len(layout.parameters))
+    """Judge each sensor; how it is turned by the first filter with which that is clear."""
     for foot in rig.feet:
         stated = next(known.wrench for known in robot.feet if known.name == foot.name)
         if foot.sensor is None or stated is None:
             continue
-        found = None if foot.normal_only else _mounting(prepared, layout, x, foot)
+        mountings = (find_mounting(s, foot) for s in prepared if not foot.normal_only)
+        found = next((each for each in mountings if each is not None and each.clear), None)
         if found is not None and not found.as_stated:
             yield _turned(foot, stated, found)
         else:
-            yield from _unloaded(rig, foot, stated, prepared[0], layout, x)
-
-
-def _mounting(
-    prepared: Sequence[Sequence[Instants]], layout: Layout, x: Array, foot: FootRig
-) -> Mounting | None:
-    """How a sensor is turned, by the first filter with which that is clear."""
-    for segments in prepared:
-        found = find_mounting(segments, layout, x, foot)
-        if found is not None and found.clear:
-            return found
-    return None
+            yield from _unloaded(rig, foot, stated, prepared[0])
 
 
 def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
@@ -151,12 +138,7 @@ def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
 
 
 def _unloaded(
-    rig: Rig,
-    foot: FootRig,
-    stated: FootWrench,
-    segments: Sequence[Instants],
-    layout: Layout,
-    x: Array,
+    rig: Rig, foot: FootRig, stated: FootWrench, segments: Sequence[Instants]
 ) -> Iterator[Finding]:
     """Judge what a sensor reads while its foot is in the air."""
     link = stated.below or link_at(rig.model, foot.sole)
@@ -165,10 +147,9 @@ def _unloaded(
     for instants in segments:
         rows = _in_air(instants, foot)
         R, _ = instants.sensors[foot.name]
-        read = read_foot(instants, layout, x, foot).full
-        alone = dataclasses.replace(instants, below={foot.name: carried})
-        needed = required(alone, layout, x, root_motion(instants, layout, x))
-        below = in_sensor(instants, foot.name, needed.below[foot.name])
+        terms = Terms.stated(dataclasses.replace(instants, below={foot.name: carried}))
+        read = terms.feet[foot.name].full
+        below = in_sensor(instants, foot.name, terms.required.below[foot.name])
         sole = instants.soles[instants.rig.feet.index(foot)]
         excess.append((read if stated.below is None else read + below)[rows])
         hanging.append(below[rows, :3])
@@ -185,25 +166,10 @@ def _unloaded(
 
 
 def _excess(
-    rig: Rig,
-    foot: FootRig,
-    stated: FootWrench,
-    link: str,
-    reading: Array,
-    force: float,
+    rig: Rig, foot: FootRig, stated: FootWrench, link: str, reading: Array, force: float,
     takes: float,
-) -> Iterator[Finding]:
-    """What a reading without load of `force` upwards [N] means.
-
-    Args:
-        rig: the robot.
-        foot: whose sensor it is.
-        stated: what the robot file states about it.
-        link: that is below the sensor, or may be.
-        reading: (6,) without load, as corrected.
-        force: upwards [N].
-        takes: what holding and moving the link takes upwards [N].
-    """
+) -> Iterator[Finding]:  # fmt: skip
+    """What a reading (6,) without load means, `force` upwards; the link takes as much [N]."""
     found = f"In the air the force sensor of foot '{foot.name}' reads {force:.1f} N upwards"
     weight = rig.model.part(link).total_mass * rig.robot.gravity
     if stated.below is None and abs(force + takes) < OF_A_LINK * weight:

@@ -16,14 +16,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
-from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import (
-    decide_contacts,
-    in_sensor,
-    read_foot,
-    required,
-    root_motion,
-)
+from izmp_dynamics.calibration.residuals import Terms, in_sensor
 from izmp_dynamics.calibration.segments import RATE, Instants
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import FootRig, Rig
@@ -70,27 +63,13 @@ class Mounting:
 
 def cube_rotations() -> list[Array]:
     """The 24 rotations (3, 3) that take axes to axes."""
-    found = []
-    for order in itertools.permutations(range(3)):
-        for signs in itertools.product((1.0, -1.0), repeat=3):
-            matrix = np.zeros((3, 3))
-            matrix[range(3), order] = signs
-            if np.linalg.det(matrix) > 0:
-                found.append(matrix)
-    return found
+    axes, signs = itertools.permutations(range(3)), itertools.product((1.0, -1.0), repeat=3)
+    found = [np.diag(sign)[:, order] for order, sign in itertools.product(axes, signs)]
+    return [matrix for matrix in found if np.linalg.det(matrix) > 0]
 
 
-def find_mounting(
-    segments: Sequence[Instants], layout: Layout, x: Array, foot: FootRig
-) -> Mounting | None:
-    """Find how the sensor of a foot is turned; None if it is never alone in the recording.
-
-    Args:
-        segments: the recording.
-        layout: the parameters.
-        x: (N,) their values.
-        foot: with a sensor of six axes.
-    """
+def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | None:
+    """Find how the sensor of a foot, of six axes, is turned; None if it is never alone."""
     expected, read = [], []
     for instants in segments:
         index = instants.rig.feet.index(foot)
@@ -98,14 +77,15 @@ def find_mounting(
         mine = instants.soles[index]
         stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
         swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
-        needed = required(instants, layout, x, root_motion(instants, layout, x))
+        terms = Terms.stated(instants)
+        needed = terms.required
         total = needed.above + needed.hanging
         wrench = np.where(stands[:, None], total, 0.0)  # the other feet hang from it
         if foot.name in needed.below:
             wrench = wrench - needed.below[foot.name]
         rows = stands ^ swings
         expected.append(in_sensor(instants, foot.name, wrench)[rows])
-        read.append(read_foot(instants, layout, x, foot).full[rows])
+        read.append(terms.feet[foot.name].full[rows])
     wanted, found = np.concatenate(expected), np.concatenate(read)
     if len(wanted) < LEAST_TIME * RATE:
         return None
@@ -126,18 +106,16 @@ def _unexplained(read: Array, wanted: Array) -> float:
 
 
 def with_mountings(
-    robot: RobotFile, rig: Rig, segments: Sequence[Instants], layout: Layout
+    robot: RobotFile, rig: Rig, segments: Sequence[Instants]
 ) -> tuple[RobotFile, list[str]]:
     """Turn force sensors as the motion says; a sentence for each."""
-    said, x = [], np.zeros(len(layout.parameters))
-    for instants in segments:
-        decide_contacts(instants, layout, x)
+    sentences = []
     feet = list(robot.feet)
     for foot in rig.feet:
         if foot.sensor is None or foot.normal_only or len(rig.feet) < 2:
             continue
-        found = find_mounting(segments, layout, x, foot)
-        said.append(_mounting_sentence(foot.name, found))
+        found = find_mounting(segments, foot)
+        sentences.append(_mounting_sentence(foot.name, found))
         if found is None or not found.clear or found.as_stated:
             continue
         for k, stated in enumerate(feet):
@@ -148,7 +126,7 @@ def with_mountings(
                     sign=wrench.sign * found.sign,
                 )
                 feet[k] = dataclasses.replace(stated, wrench=turned)
-    return dataclasses.replace(robot, feet=tuple(feet)), said
+    return dataclasses.replace(robot, feet=tuple(feet)), sentences
 
 
 def _mounting_sentence(foot: str, found: Mounting | None) -> str:

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from izmp_dynamics.calibration.result import CalibrationResult
-from izmp_dynamics.calibration.wording import sentences
+from izmp_dynamics.calibration.result import CalibrationResult, sentences
 
 FORMAT = 'izmp_dynamics calibration 1'
 

@@ -6,7 +6,8 @@
     swing         a foot is in the air: f − o = −(inertia of what is below the sensor)
 
 Feet that measure the vertical force alone give three rows of the wrench, in the sole of the foot
-that carries: the horizontal forces, which are not known, have no part in them.
+that carries: the horizontal forces, which are not known, have no part in them. Which foot rests is
+decided by height first: while a robot sways, a foot may be without load on the ground.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.ndimage
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, cross
-from izmp_dynamics.calibration.contact import contacts
 from izmp_dynamics.calibration.inertias import SIZE, LinkInertia, moved, regressor
 from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.segments import RATE, Instants
@@ -26,7 +27,21 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad_batch import mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.pipeline.rig import FootRig
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
+from izmp_dynamics.stability.sole_motion import SoleMotion
 from izmp_dynamics.stability.zmp import zero_moment_point
+
+MARGIN = 0.04
+"""Time about lift-off and touch-down that counts as neither [s]."""
+
+UNLOADED = 0.1
+"""A foot in the air reads what it reads in the air, within this part of the weight [-]."""
+
+LOADED = 0.5
+"""A foot that stands alone carries at least this part of the weight [-]."""
+
+STILL = (0.05, 0.01)
+"""Two soles that rest do not turn [rad/s] or move [m/s] faster against each other."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -110,6 +125,12 @@ class Terms:
             tilts(layout, x),
         )
 
+    @classmethod
+    def stated(cls, instants: Instants) -> 'Terms':
+        """Make them as the robot file has it."""
+        soles = tuple(foot.name for foot in instants.rig.feet)
+        return cls.of(instants, Layout((), soles, instants.links[0], ()), np.zeros(0))
+
 
 def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
     """Find out which feet rest and which are in the air, with the delayed forces."""
@@ -124,6 +145,57 @@ def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
         loads.append(load)
     weight = instants.rig.model.total_mass * instants.rig.robot.gravity
     instants.rest, instants.air = contacts(instants.soles, tuple(loads), weight, RATE)
+
+
+def contacts(
+    soles: tuple[SoleMotion, ...], loads: tuple[Array | None, ...], weight: float, rate: float
+) -> tuple[Flags, Flags]:
+    """Decide on the feet.
+
+    Args:
+        soles: of F feet.
+        loads: (K,) normal force of each [N]; None without a sensor.
+        weight: of the robot [N].
+        rate: of the instants [Hz].
+
+    Returns:
+        (K, F) at rest on the ground, (K, F) in the air.
+    """
+    if len(soles) == 1:
+        alone = np.ones(len(soles[0].p), dtype=np.bool_)
+        rest = alone if loads[0] is None else loads[0] > LOADED * weight
+        return rest[:, None], ~alone[:, None]
+    heights = clearances(soles)
+    air = heights > CLEARANCE_WITH_FORCES
+    for k, load in enumerate(loads):
+        if load is not None and air[:, k].any():
+            in_air = float(np.median(load[air[:, k]]))
+            air[:, k] &= np.abs(load - in_air) < UNLOADED * weight
+        air[:, k] = _eroded(air[:, k], rate)
+    rest = np.zeros_like(air)
+    for k, (sole, load) in enumerate(zip(soles, loads, strict=True)):
+        others = [other for other in range(len(soles)) if other != k]
+        alone = ~air[:, k] & air[:, others].all(axis=1)
+        if load is not None:
+            alone &= load > LOADED * weight
+        near = np.abs(heights[:, others]) < CLEARANCE_WITH_FORCES
+        together = np.all([_still(sole, soles[other]) for other in others], axis=0) & near.all(1)
+        rest[:, k] = _eroded(alone, rate) | _eroded(together, rate)
+    return rest, air
+
+
+def _still(one: SoleMotion, other: SoleMotion) -> Flags:
+    turning = np.linalg.norm(one.w - other.w, axis=1)
+    # what the second sole does in the first one's frame
+    moving = np.linalg.norm(other.v - one.v - cross(one.w, other.p - one.p), axis=1)
+    still: Flags = (turning < STILL[0]) & (moving < STILL[1])
+    return still
+
+
+def _eroded(flags: Flags, rate: float) -> Flags:
+    width = 2 * max(1, round(MARGIN * rate)) + 1
+    eroded: Flags = scipy.ndimage.binary_erosion(flags, np.ones(width), border_value=1)
+    return eroded
 
 
 def _turned(R: Array, vectors: Array) -> Array:

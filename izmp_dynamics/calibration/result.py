@@ -1,9 +1,20 @@
-"""What a calibration found, as values."""
+"""What a calibration found, as values and in a sentence for each item."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from izmp_dynamics.calibration.held_out import HeldOut
+from izmp_dynamics.calibration.parameters import LAG
+
+UNITS = {
+    's': (1e3, 'ms'),
+    'rad': (180.0 / math.pi, '°'),
+    'rad/s': (180.0 / math.pi, '°/s'),
+    'm': (1e3, 'mm'),
+}
+"""SI unit → what a number in it is multiplied by to be read, and the unit of that."""
 
 
 @dataclass(frozen=True)
@@ -101,3 +112,84 @@ class CalibrationResult:
     notes: tuple[str, ...]
     motion: float
     files: dict[str, Path] = field(default_factory=dict)
+
+
+def sentences(result: CalibrationResult) -> list[str]:
+    """What was wrong, the largest effect on the IZMP first; or why nothing is corrected."""
+    if not result.accepted:
+        return [result.reason]
+    said = []
+    order = [effect.group for effect in result.effects] or list(result.groups)
+    moved = {effect.group: effect.izmp for effect in result.effects}
+    for group in order:
+        items: dict[str, list[Estimate]] = {}
+        for estimate in result.estimates:
+            if estimate.group == group and estimate.used:
+                items.setdefault(estimate.item, []).append(estimate)
+        found = [_sentence(group, item, used, result) for item, used in items.items()]
+        if found and group in moved:
+            found[-1] += f' ({"Together: " * (len(found) > 1)}{1e3 * moved[group]:.2g} mm of IZMP)'
+        said += [f'{sentence}.' for sentence in found]
+    return said
+
+
+def _sentence(group: str, item: str, used: Sequence[Estimate], result: CalibrationResult) -> str:
+    sensor = _sensor(item)
+    values = [estimate.value for estimate in used]
+    if group == 'delays':
+        late = 'later' if values[0] > 0.0 else 'earlier'
+        than = 'accelerometer' if item == LAG else 'joints'
+        return f'The stamps of {sensor} are {_size(used[0])} {late} than those of the {than}'
+    if group in ('imu_rotation', 'ft_rotation'):
+        angle = math.degrees(math.hypot(*values))
+        return f'{_capital(sensor)} is turned by {angle:.2g}° against its frame: {_axes(used)}'
+    if group in ('gyroscope_bias', 'accelerometer_bias'):
+        what = 'gyroscope' if group == 'gyroscope_bias' else 'accelerometer'
+        return f'The {what} reads too much: {_axes(used)}'
+    if group == 'ft_offsets':
+        return f'Without load {sensor} reads {_axes(used)}'
+    if group == 'ft_scale':
+        amount, sigma = 100.0 * abs(values[0]), 100.0 * used[0].sigma
+        too = 'little' if values[0] > 0.0 else 'much'
+        return f'{_capital(sensor)} reads {amount:.2g} ± {sigma:.1g} % too {too}'
+    if group == 'ft_matrix':
+        return f'{_capital(sensor)} has a calibration matrix, of which {len(used)} entries change'
+    if group == 'inertias':
+        return 'Mass, centre of mass and inertia of all links are corrected; see the URDF'
+    if item == 'payload.com':
+        return f"The centre of mass of link '{result.payload_link}' lies aside: {_axes(used)}"
+    than = 'heavier' if values[0] > 0.0 else 'lighter'
+    return f"Link '{result.payload_link}' is {_size(used[0])} {than} than in the URDF"
+
+
+def _sensor(item: str) -> str:
+    if item.startswith('feet['):
+        return f"the force sensor of foot '{item[len('feet[') : item.rindex(']')]}'"
+    return 'the gyroscope' if item == LAG else 'the IMU'
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _size(estimate: Estimate) -> str:
+    """A number without its sign, with deviation and unit."""
+    factor, unit = UNITS.get(estimate.unit, (1.0, estimate.unit))
+    return f'{_number(factor * abs(estimate.value), factor * estimate.sigma)} {unit}'
+
+
+def _axes(used: Sequence[Estimate]) -> str:
+    """Numbers axis by axis, the unit after the last one that has it."""
+    parts = []
+    for k, estimate in enumerate(used):
+        factor, unit = UNITS.get(estimate.unit, (1.0, estimate.unit))
+        value = _number(factor * estimate.value, factor * estimate.sigma, sign='+')
+        last = k + 1 == len(used) or used[k + 1].unit != estimate.unit
+        parts.append(f'{estimate.name.rpartition(".")[2]} {value}{" " * last}{unit * last}')
+    return ', '.join(parts)
+
+
+def _number(value: float, sigma: float, sign: str = '') -> str:
+    """Value ± deviation, as many digits as the deviation has with two."""
+    digits = 2 if sigma <= 0.0 else max(0, min(6, 1 - math.floor(math.log10(sigma))))
+    return f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}'

@@ -162,12 +162,8 @@ def _usable(
     """Samples (T, m) in the order of their stamps, each stamp once, without invalid ones.
 
     Of equal stamps, which publishers of some joints each may share, the first number counts.
-
-    Args:
-        samples: (T, m); None: there are none.
-        correction: of them.
-        largest: size that no such sensor can read.
-        whole: whether all numbers of a sample must be there.
+    Samples beyond the `largest` size of such a sensor are invalid, and if they must be `whole`,
+    those of which a number is absent.
     """
     if samples is None:
         return Samples.empty(6)

@@ -13,7 +13,7 @@ second estimation is needed. From such steps come standard deviations (block boo
 predictions of motion that is held out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -209,37 +209,26 @@ class Quadratic:
         y[..., rows] -= step[..., 0]
         return y
 
+    def least_without(self, free: Flags, items: Iterable[npt.NDArray[np.intp]]) -> list[Array]:
+        """(N,) where a single cost is least, and where with the numbers of each item zero as well.
+
+        One factorisation serves all: with C the inverse of the Hessian of what is free (N,), and
+        the numbers k zero as well, the minimum y moves by −C[:, k] C[k, k]⁻¹ y[k].
+        """
+        inverse, y = np.zeros_like(self.H), self.least(free)
+        inverse[np.ix_(free, free)] = np.linalg.inv(self.H[np.ix_(free, free)])
+        found = [y]
+        for k in items:
+            found.append(y - inverse[:, k] @ np.linalg.solve(inverse[np.ix_(k, k)], y[k]))
+            found[-1][k] = 0.0
+        return found
+
     def covariance(self, free: Flags) -> Array:
         """(N, N) inverse of the Hessian of what is free (N,), zero elsewhere."""
         inverse = np.zeros_like(self.H)
         chosen = np.ix_(free, free)
         inverse[chosen] = np.linalg.pinv(self.H[chosen], hermitian=True)
         return inverse
-
-
-class Minimum:
-    """Where a cost is least, and from there where it is with fewer numbers free.
-
-    One factorisation serves all: with C the inverse of the Hessian of what is free, and the
-    numbers k zero as well, the minimum y moves by −C[:, k] C[k, k]⁻¹ y[k].
-
-    Args:
-        cost: a single one.
-        free: (N,) what is not zero.
-    """
-
-    def __init__(self, cost: Quadratic, free: Flags) -> None:
-        self.y = cost.least(free)
-        self._inverse = np.zeros_like(cost.H)
-        chosen = np.ix_(free, free)
-        self._inverse[chosen] = np.linalg.inv(cost.H[chosen])
-
-    def without(self, columns: npt.NDArray[np.intp]) -> Array:
-        """(N,) where it is least with these of the free numbers zero."""
-        share = np.linalg.solve(self._inverse[np.ix_(columns, columns)], self.y[columns])
-        y: Array = self.y - self._inverse[:, columns] @ share
-        y[columns] = 0.0
-        return y
 
 
 def estimate_from(
