@@ -31,7 +31,6 @@ from izmp_dynamics.calibration.held_out import (
     Squares,
     errors,
     folds,
-    improves,
     judge,
     motion_time,
 )
@@ -41,7 +40,6 @@ from izmp_dynamics.calibration.parameters import LAG, LEVEL, MATRIX_WIDTHS, Layo
 from izmp_dynamics.calibration.segments import Instants
 from izmp_dynamics.calibration.solver import (
     Blocks,
-    Normal,
     Quadratic,
     Solution,
     deviations,
@@ -66,6 +64,9 @@ calibration matrices, which says least, is used [s]."""
 MATRIX_GAIN = 0.9
 """A calibration matrix is used if it brings the held-out errors below this part [-]."""
 
+WORSE, BETTER = 1.01, 0.97
+"""Held-out errors as parts of what they were: none may rise above, one must fall below."""
+
 NEGLIGIBLE = 0.1
 """Part of what matters that does not decide between items of which one can replace another [-]."""
 
@@ -82,7 +83,7 @@ ALL = tuple(range(FOLDS))
 Flags = npt.NDArray[np.bool_]
 Items = Mapping[str, npt.NDArray[np.intp]]
 """Item → its columns: what is corrected together or not at all."""
-Parts = Sequence[int]
+Parts = tuple[int, ...]
 Priors = tuple[Layout, Divergence | None]
 Progress = Callable[[float], None]
 
@@ -127,8 +128,14 @@ class Trial:
 
     @property
     def improves(self) -> bool:
-        """Whether there is something to correct that does not worsen these parts of the motion."""
-        return improves(*self.errors(), better=self.nothing_needed)
+        """Whether there is something to correct that does not worsen wrench or IZMP on them.
+
+        Where no number is, other mountings of the force sensors must make one of both better.
+        """
+        before, after = self.errors()
+        ratios = after.against(before)
+        better = not self.nothing_needed or np.any(ratios < BETTER)
+        return bool(np.all(ratios <= WORSE) and better)
 
     @property
     def score(self) -> float:
@@ -189,8 +196,8 @@ class Chooser:
         self.solution, self.blocks = solution, solution.blocks
         self.parts = folds(segments)
         self.judged: list[Judged] = []
-        self._fits: dict[tuple[int, ...], tuple[Choice, Array]] = {}
-        self._totals: dict[tuple[int, ...], Normal] = {}
+        self.fit = functools.cache(self._fit)
+        self._total = functools.cache(lambda parts: self._blocks(parts).total())
 
     def trial(self, parts: Parts, choice: Choice) -> Trial:
         """Judge what these parts chose, on them; the rest of the motion has no part in it."""
@@ -202,18 +209,14 @@ class Chooser:
 
     def predict(self, part: int, among: Parts = ALL) -> Squares:
         """Errors on a part of the motion by what the others among some parts chose and gave."""
-        choice, x = self.fit([p for p in among if p != part])
+        choice, x = self.fit(_without(among, part))
         return errors(self.segments, choice.layout, x, self.parts[part])
 
-    def fit(self, parts: Parts) -> tuple[Choice, Array]:
+    def _fit(self, parts: Parts) -> tuple[Choice, Array]:
         """What these parts of the motion choose, and the values (N,) that they give."""
-        key = tuple(parts)
-        if key not in self._fits:
-            choice = self.items(*self.priors(parts), parts)
-            layout, free, divergence = choice.layout, choice.free, choice.divergence
-            x = estimate_from(self._total(parts), layout, self.solution, free, divergence)
-            self._fits[key] = choice, x
-        return self._fits[key]
+        choice = self.items(*self.priors(parts), parts)
+        layout, free, divergence = choice.layout, choice.free, choice.divergence
+        return choice, estimate_from(self._total(parts), layout, self.solution, free, divergence)
 
     def priors(self, parts: Parts = ALL) -> Priors:
         """The priors that predict these parts of the motion best, each from the others of them."""
@@ -231,7 +234,7 @@ class Chooser:
         def score(priors: Priors) -> float:
             after = []
             for part in parts:
-                seen = self._total([p for p in parts if p != part])
+                seen = self._total(_without(parts, part))
                 found = Quadratic.of(seen, priors[0], x, priors[1]).least(free)
                 after.append(errors(self.segments, priors[0], found, self.parts[part]))
             return HeldOut.of(after).score(before)
@@ -258,7 +261,7 @@ class Chooser:
         free[lag] &= np.abs(near.least(free)[lag]) > LEAST_LAG
         if parts:
             self.judged = self.judged or judge(self.segments, solution, self.parts)
-            seen = {part: self._total([p for p in parts if p != part]) for part in parts}
+            seen = {part: self._total(_without(parts, part)) for part in parts}
             without = {
                 part: Quadratic.of(data, layout, solution.x, divergence)
                 for part, data in seen.items()
@@ -266,17 +269,14 @@ class Chooser:
             free = needed(self.judged, layout, near, without, free, sigma)
         return Choice(layout, divergence, free, sigma, info)
 
-    def _total(self, parts: Parts) -> Normal:
-        """The blocks of these parts of the motion together."""
-        key = tuple(parts)
-        if key not in self._totals:
-            self._totals[key] = self._blocks(parts).total()
-        return self._totals[key]
-
     def _blocks(self, parts: Parts) -> Blocks:
         """The blocks of these parts of the motion, and of no motion at all."""
         others = [labels_of(self.parts[part]) for part in ALL if part not in parts]
         return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
+
+
+def _without(parts: Parts, part: int) -> Parts:
+    return tuple(each for each in parts if each != part)
 
 
 def make_candidate(
@@ -315,7 +315,7 @@ def make_candidate(
     choice = chooser.items(*priors, parts)
     progress(0.8)
     trial = chooser.trial(parts, choice) if parts else None
-    subsets = [[p for p in parts if p != part] for part in parts] if rivals else []
+    subsets = [_without(parts, part) for part in parts if rivals]
     without = tuple(chooser.trial(others, chooser.fit(others)[0]) for others in subsets)
     progress(1.0)
     return Candidate(**vars(choice), solution=solution, trial=trial, without=without)

@@ -21,9 +21,6 @@ FOLDS = 4
 LEAST_MOTION = 2.0
 """Less motion cannot be cut [s]."""
 
-WORSE, BETTER = 1.01, 0.97
-"""Held-out errors as parts of what they were: none may rise above, one must fall below."""
-
 LEAST_FORCE = 1e-3
 """Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
 
@@ -149,19 +146,6 @@ def errors(
 def _rms(squares: Sequence[Array]) -> float:
     joined = np.concatenate(squares)
     return float(np.sqrt(joined.mean())) if len(joined) else float('nan')
-
-
-def improves(before: HeldOut, after: HeldOut, better: bool) -> bool:
-    """Whether neither wrench nor IZMP is worse on what was held out.
-
-    Args:
-        before: without the corrections.
-        after: with them.
-        better: whether one of both must also be clearly better, as nothing else shows that
-            something is corrected: other mountings of the force sensors.
-    """
-    ratios = after.against(before)
-    return bool(np.all(ratios <= WORSE) and (not better or np.any(ratios < BETTER)))
 
 
 @dataclass(frozen=True)

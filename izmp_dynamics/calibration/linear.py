@@ -132,9 +132,10 @@ def linearised(
             base = residuals(instants, terms)
             jacobians = _jacobians(instants, layout, x, free, terms, base)
             yield [
-                Linear(**vars(_rows(instants, block, index, first)), jacobian=jacobian[block.rows])
-                for block, jacobian in zip(base, jacobians, strict=True)
-            ]
+                Linear(**vars(_rows(instants, block, index, first)),
+                       jacobian=jacobians[block.name][block.rows])
+                for block in base
+            ]  # fmt: skip
 
 
 def _rows(instants: Instants, block: Block, segment: int, first: int = 0) -> Rows:
@@ -145,9 +146,10 @@ def _rows(instants: Instants, block: Block, segment: int, first: int = 0) -> Row
 
 def _jacobians(
     instants: Instants, layout: Layout, x: Array, free: Flags, terms: Terms, base: list[Block]
-) -> list[Array]:
-    """(K, c, N) of every block by difference quotients; those of inertias are exact."""
-    found = [np.zeros((*block.values.shape, len(x))) for block in base]
+) -> dict[str, Array]:
+    """Block → (K, c, N) by difference quotients; those of inertias are exact."""
+    before = {block.name: block.values for block in base}
+    found = {name: np.zeros((*values.shape, len(x))) for name, values in before.items()}
     feet = {foot.name: foot for foot in instants.rig.feet}
     for k in np.flatnonzero(free & ~layout.of_group('inertias')):
         parameter, other = layout.parameters[k], x.copy()
@@ -155,21 +157,22 @@ def _jacobians(
         other[k] += step
         if parameter.group == LEVEL:
             changed = replace(terms, tilts=tilts(layout, other))
+            after = residuals(instants, changed, forces=False)
         elif parameter.foot:
             reading = read_foot(instants, layout, other, feet[parameter.foot])
             changed = replace(terms, feet={**terms.feet, parameter.foot: reading})
+            after = residuals(instants, changed, rest=False)
         elif parameter.group == 'payload':
             more = required(instants, layout, other, terms.motion)
-            changed = replace(terms, required=more)
+            after = residuals(instants, replace(terms, required=more), rest=False)
         else:
-            changed = Terms.of(instants, layout, other)
-        for of, before, after in zip(found, base, residuals(instants, changed), strict=True):
-            of[:, :, k] = (after.values - before.values) / step
+            after = residuals(instants, Terms.of(instants, layout, other))
+        for block in after:
+            found[block.name][:, :, k] = (block.values - before[block.name]) / step
     if layout.inertias:
-        exact = inertia_jacobian(instants, terms.motion)
-        for of, block in zip(found, base, strict=True):
-            if block.name in exact:
-                of[:, :, layout.of_group('inertias')] = exact[block.name]
+        for name, exact in inertia_jacobian(instants, terms.motion).items():
+            if name in found:
+                found[name][:, :, layout.of_group('inertias')] = exact
     return found
 
 

@@ -300,10 +300,12 @@ def in_sensor(instants: Instants, name: str, wrench: Array) -> Array:
     return ContactWrench.from_array(wrench).seen_from(*instants.sensors[name]).as_array()
 
 
-def residuals(instants: Instants, terms: Terms) -> list[Block]:
-    """All residuals: of the wrench if all feet have sensors, and of each foot."""
+def residuals(
+    instants: Instants, terms: Terms, rest: bool = True, forces: bool = True
+) -> list[Block]:
+    """Residuals of feet at rest and of forces; of the wrench if all feet have sensors."""
     found = []
-    if instants.all_measured:
+    if forces and instants.all_measured:
         left = terms.required.above - measured_wrench(instants, terms.feet)
         if any(foot.normal_only for foot in instants.measured):
             sole = instants.soles[0]
@@ -311,12 +313,13 @@ def residuals(instants: Instants, terms: Terms) -> list[Block]:
             left = np.column_stack([in_sole.force[:, 2], in_sole.moment[:, :2]])
         found.append(Block('wrench', np.ones(len(instants), dtype=np.bool_), left))
     for k, (foot, sole) in enumerate(zip(instants.rig.feet, instants.soles, strict=True)):
-        name, rest = foot.name, instants.rest[:, k]
-        tilt = terms.tilts[name]
-        phi, omega = sole.root_at_rest(instants.rig.robot.gravity, (tilt[0], tilt[1]))
-        found.append(_masked(f'gyroscope[{name}]', rest, terms.motion.stated - omega))
-        found.append(_masked(f'accelerometer[{name}]', rest, terms.motion.phi - phi))
-        if name in terms.feet:
+        name, tilt = foot.name, terms.tilts[foot.name]
+        if rest:
+            rows = instants.rest[:, k]
+            phi, omega = sole.root_at_rest(instants.rig.robot.gravity, (tilt[0], tilt[1]))
+            found.append(_masked(f'gyroscope[{name}]', rows, terms.motion.stated - omega))
+            found.append(_masked(f'accelerometer[{name}]', rows, terms.motion.phi - phi))
+        if forces and name in terms.feet:
             values = terms.feet[name].bare
             if name in terms.required.below:
                 values = values + in_sensor(instants, name, terms.required.below[name])

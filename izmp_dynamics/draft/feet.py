@@ -4,24 +4,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import shapely.geometry
 
 from izmp_dynamics.bags.messages import WrenchBatch
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
-from izmp_dynamics.draft.outline import (
-    POINT_FOOT,
-    Outline,
-    outline_of_forces,
-    outline_of_shapes,
-)
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.report.player.visuals import Visual, find_mesh, load_mesh, solid, visuals_of
+from izmp_dynamics.stability.clearance import is_point
 
 GRAVITY = 9.81
 """To tell what is loaded [m/s²]."""
 
 _LOADED = 0.05  # part of the weight below which the sign of a force says nothing
 _SOLE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])  # where unknown [m]
+
+CONTACT = 0.01
+"""What is no higher above the lowest point of a foot belongs to its sole [m]."""
+
+POINT_FOOT = np.array([[0.005, 0.0], [-0.0025, 0.004], [-0.0025, -0.004]])
+"""Corners of a foot that touches the ground with a point [m]."""
+
+_COARSE = 0.002  # corners of a mesh are left out as long as the outline stays this close [m]
+_LEAST_CORNERS = 3
+_CARRIES = 0.2  # part of the weight from which a CoP counts
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Of a sole.
+
+    Attributes:
+        corners: (V, 2) in the frame of the sole [m].
+        z: of the lowest points in that frame [m].
+        is_point: whether the foot touches the ground with a point.
+        origin: what it follows from, for a comment.
+    """
+
+    corners: Array
+    z: float
+    is_point: bool
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -103,10 +127,10 @@ def find_feet(
     feet = []
     for sole in soles:
         sensor = sensors.get(sole.link)
-        outline = outline_of_shapes(posture.model, urdf, sole.link)
+        outline = _outline_of_shapes(posture.model, urdf, sole.link)
         is_known = outline is not None
         if outline is None and sensor is not None and sole.is_upright:
-            outline = outline_of_forces(_at_sole(posture, sole.link, sensor), posture.weight)
+            outline = _outline_of_forces(_at_sole(posture, sole.link, sensor), posture.weight)
         if outline is None:
             corners = _SOLE if sole.is_upright else POINT_FOOT
             outline = Outline(corners, 0.0, not sole.is_upright, '')
@@ -185,3 +209,73 @@ def finite_mean(vectors: Array) -> Array:
     finite = vectors[np.isfinite(vectors).all(axis=1)]
     mean: Array = finite.mean(axis=0) if len(finite) else np.zeros(vectors.shape[1])
     return mean
+
+
+def _outline_of_shapes(model: RobotModel, urdf: Urdf, sole: str) -> Outline | None:
+    """What of a foot touches the ground, by its collision shapes, else by its visuals.
+
+    None where the link of the sole and the heaviest one fixed to it have no shapes, or the files
+    of their meshes are not there.
+    """
+    links = {sole, heaviest_link(model, sole)}
+    mount = model.mount(sole)
+    for kind in ('collision', 'visual'):
+        shapes = [shape for shape in visuals_of(urdf, kind) if shape.link in links]
+        parts = [_in_body(model, urdf, shape) for shape in shapes]
+        points = np.concatenate([np.zeros((0, 3)), *parts])
+        points = (points - mount.p_frame_in_body) @ mount.body_R_frame
+        lowest = float(points[:, 2].min(initial=np.inf))
+        hull = _hull(points[points[:, 2] < lowest + CONTACT, :2])
+        if hull is not None:
+            point = is_point(hull)
+            corners = POINT_FOOT + hull.mean(axis=0) if point else hull
+            return Outline(corners, lowest, point, f'its {kind} shape')
+    return None
+
+
+def _in_body(model: RobotModel, urdf: Urdf, shape: Visual) -> Array:
+    """(V, 3) vertices of a shape in the frame of its body [m]; (0, 3) if its file is not there."""
+    if shape.kind == 'mesh':
+        file = find_mesh(shape.file, urdf.path)
+        try:
+            vertices = load_mesh(file)[0] if file is not None else np.zeros((0, 3))
+        except (ImportError, OSError, ValueError):
+            vertices = np.zeros((0, 3))
+        vertices = vertices * np.array(shape.size)
+    else:
+        vertices, _ = solid(shape.kind, shape.size)
+    mount = model.mount(shape.link)
+    placed: Array = (vertices @ shape.R.T + shape.p) @ mount.body_R_frame.T
+    return placed + mount.p_frame_in_body
+
+
+def _outline_of_forces(wrenches: Array, weight: float) -> Outline | None:
+    """The box around the CoP, which the sole is larger than.
+
+    None where the foot hardly carries anything, or the CoP hardly moves.
+
+    Args:
+        wrenches: (T, 6) about the origin of the sole in its axes [N, N·m], of either sign.
+        weight: of the robot [N].
+    """
+    force = wrenches[:, 2]
+    loaded = wrenches[np.abs(force) > _CARRIES * weight]  # NaN compares as False
+    if len(loaded) < _LEAST_CORNERS:
+        return None
+    cop = np.stack([-loaded[:, 4], loaded[:, 3]], axis=1) / loaded[:, 2:3]
+    (x0, y0), (x1, y1) = np.percentile(cop, (1.0, 99.0), axis=0)
+    if min(x1 - x0, y1 - y0) < CONTACT:
+        return None
+    corners = np.array([[x1, y1], [x0, y1], [x0, y0], [x1, y0]])
+    return Outline(corners, 0.0, False, 'where the force acted, which is less than the sole')
+
+
+def _hull(points: Array) -> Array | None:
+    """(V, 2) corners, counter-clockwise; None of points on a line."""
+    hull = shapely.geometry.MultiPoint(points).convex_hull
+    if hull.geom_type != 'Polygon':
+        return None
+    simple = hull.simplify(_COARSE)
+    ring = simple if simple.geom_type == 'Polygon' and simple.area > 0.0 else hull
+    corners: Array = np.array(shapely.geometry.polygon.orient(ring).exterior.coords)[:-1]
+    return corners

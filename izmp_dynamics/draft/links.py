@@ -126,13 +126,10 @@ def mirrored(name: str) -> str:
         word = found[0]
         if word.lower() in ('left', 'right'):
             swapped = 'right' if word.lower() == 'left' else 'left'
-            return swapped.upper() if word.isupper() else (
-                swapped.capitalize() if word[0].isupper() else swapped
-            )  # fmt: skip
-        side = 0 if word[0].lower() in 'lr' and word[1:].lower() in ('', 'f', 'h') else -1
-        swap = {'l': 'r', 'r': 'l', 'L': 'R', 'R': 'L'}
-        letters = list(word)
-        letters[side] = swap[letters[side]]
-        return ''.join(letters)
+            case = str.upper if word.isupper() else str.title if word[0].isupper() else str
+            return case(swapped)
+        begins = word[0].lower() in 'lr' and word[1:].lower() in ('', 'f', 'h')
+        swap = word.translate(str.maketrans('lrLR', 'rlRL'))
+        return swap[0] + word[1:] if begins else word[:-1] + swap[-1]
 
     return _MIRRORED.sub(other, name, count=1)

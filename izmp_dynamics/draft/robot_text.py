@@ -127,7 +127,7 @@ class Draft:
             guesses.append(f'{self.imu_topic} reads {read:.2f} m/s² on average: is its unit g?')
         others = [topic for topic in self.recorded.imus if topic != self.imu_topic]
         why = f'others: {_listed(others)}' if others else ''
-        self._add(f'imu: {_flow(imu)}', why, ' '.join([*guesses, *([why] if guesses else [])]))
+        self._add(f'imu: {_flow(imu)}', why, ' '.join([*guesses, why]) if guesses else '')
 
     def _leans(self) -> str:
         """What is odd where the accelerometer says that the robot does not stand; else empty."""
@@ -208,12 +208,10 @@ class Draft:
 
     def _posture(self) -> Posture:
         """Median joint positions, zero of joints that are not recorded, and what the IMU feels."""
-        q = np.zeros(self.model.dof)
-        for k, name in enumerate(self.model.joint_names):
-            if name in self.joints.names:
-                positions = self.joints.positions[:, self.joints.names.index(name)]
-                known = positions[np.isfinite(positions)]
-                q[k] = np.median(known) if len(known) else 0.0
+        known = dict(zip(self.joints.names, self.joints.positions.T, strict=True))
+        positions = [known.get(name, np.zeros(0)) for name in self.model.joint_names]
+        finite = [column[np.isfinite(column)] for column in positions]
+        q = np.array([np.median(column) if len(column) else 0.0 for column in finite])
         up: Array = np.array([0.0, 0.0, 1.0])
         if np.linalg.norm(self.specific_force) >= NO_GRAVITY:
             R, _ = self.model.frame_pose(self.imu_link, q)
@@ -224,16 +222,14 @@ class Draft:
         sole, outline = foot.sole.link, foot.outline
         self.lines.append(f'  - name: {_flow(sole)}')
         self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
-        guess = ''
-        if not foot.is_known:
-            known = outline.origin or (
-                'not known: the URDF has no shapes of that link, or the files of its meshes are '
-                'not there'
-            )
-            guess = (
-                f"the polygon of '{sole}' is {known}. Measure its corners, and whether the origin "
-                'of the link lies in the plane of the sole.'
-            )
+        known = outline.origin or (
+            'not known: the URDF has no shapes of that link, or the files of its meshes are not '
+            'there'
+        )
+        guess = '' if foot.is_known else (
+            f"the polygon of '{sole}' is {known}. Measure its corners, and whether the origin of "
+            'the link lies in the plane of the sole.'
+        )  # fmt: skip
         corners = (outline.corners.round(3) + 0.0).tolist()  # no −0.0
         self._add(f'    polygon: {_flow(corners)}', f'[m], {outline.origin}', guess)
         sensor = foot.sensor
@@ -257,13 +253,13 @@ class Draft:
         self._add(f'    wrench: {_flow(wrench)}', '', ' '.join(guesses))
 
     def _add_rate(self) -> None:
-        stamps = np.unique(self.joints.stamps)
-        if len(stamps) > 1:
-            rate = NANOSECONDS / float(np.median(np.diff(stamps)))
-            if rate < BUS_RATE:
-                self.lines.append('')
-                bus = max(np.floor(rate), 1.0)
-                self._add(f'rates: {{bus: {bus:.1f}}}', '[Hz], that of the joints')
+        steps = np.diff(np.unique(self.joints.stamps))
+        rate = NANOSECONDS / float(np.median(steps)) if len(steps) else np.inf
+        if rate < BUS_RATE:
+            self.lines.append('')
+            self._add(
+                f'rates: {{bus: {max(np.floor(rate), 1.0):.1f}}}', '[Hz], that of the joints'
+            )
 
 
 def _best_joints(
@@ -271,17 +267,17 @@ def _best_joints(
 ) -> tuple[str, JointStateBatch]:
     """The topic that has most joints of the robot, then the most messages."""
     known = set(model.joint_names)
-    topic = max(
-        batches, key=lambda name: (len(known & set(batches[name].names)), len(batches[name]))
+    topic, batch = max(
+        batches.items(), key=lambda item: (len(known & set(item[1].names)), len(item[1]))
     )
-    if not known & set(batches[topic].names):
+    if not known & set(batch.names):
         raise ReplayError(
             f"No joint states name joints of the URDF: on '{topic}' are "
-            f'{_listed(batches[topic].names)}; the URDF has {_listed(model.joint_names)}. '
+            f'{_listed(batch.names)}; the URDF has {_listed(model.joint_names)}. '
             'Is it the URDF of this robot?',
             kind='no_joints', topic=topic,
         )  # fmt: skip
-    return topic, batches[topic]
+    return topic, batch
 
 
 def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, str, str]:
