@@ -13,6 +13,7 @@ from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.calibration.choice import items, least_needed
 from izmp_dynamics.calibration.files import with_inertials
 from izmp_dynamics.calibration.findings import drifts, remarks
+from izmp_dynamics.calibration.force_sensors import cube_rotations
 from izmp_dynamics.calibration.inertias import (
     Divergence,
     link_inertias,
@@ -24,7 +25,6 @@ from izmp_dynamics.calibration.inertias import (
     transformation,
 )
 from izmp_dynamics.calibration.linear import Rows, noise_of
-from izmp_dynamics.calibration.mountings import cube_rotations
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
 from izmp_dynamics.calibration.segments import RATE, SmoothSignal, cut_segments, read_segments
 from izmp_dynamics.calibration.solver import Quadratic

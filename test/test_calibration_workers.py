@@ -61,16 +61,12 @@ def calibrate(folder, bags, robot, *options, moment=''):
     done = folder / 'done'
     if not moment:
         done.touch()
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'calibrate', *map(str, bags),
-               '--robot', str(robot), '-o', 'out', '--quiet', *options]  # fmt: skip
     ended = subprocess.run(
-        command,
-        cwd=folder,
+        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'calibrate', *map(str, bags), '--robot',
+         str(robot), '-o', 'out', '--quiet', *options],
+        cwd=folder, capture_output=True, text=True, timeout=900,
         env=with_site_code(folder / 'site', WORKER, MOMENT=moment, DONE=str(done)),
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    )  # fmt: skip
     assert done.exists(), 'nothing happened to a worker'
     return ended
 

@@ -56,12 +56,17 @@ def test_what_is_below_the_force_sensors_follows_from_the_weight(drafted, biped3
     assert [foot.wrench.below for foot in robot.feet] == [None, None]
 
 
-def test_a_force_sensor_of_the_other_sign_is_recognised(drafted):
+@pytest.mark.parametrize(
+    ('topic', 'factor', 'signs'), [(LEFT, -1.0, [-1, 1]), (RIGHT, -0.02, [1, 1])]
+)
+def test_a_force_sensor_of_the_other_sign_is_recognised(drafted, topic, factor, signs):
+    """An unloaded foot shows nothing about the sign."""
+
     def turned(recording):
-        recording[LEFT]['wrench.force'] *= -1.0
+        recording[topic]['wrench.force'] *= factor
 
     robot, _ = drafted(turned)
-    assert [foot.wrench.sign for foot in robot.feet] == [-1, 1]
+    assert [foot.wrench.sign for foot in robot.feet] == signs
 
 
 def test_sensors_whose_messages_name_no_link_are_guesses(drafted):
@@ -144,16 +149,12 @@ def dog_recording(path, described=True):
     stamps = [START + k * 10_000_000 for k in range(100)]
 
     def raws(msgtype, frame='', **values):
-        header = {'header.frame_id': frame}
+        stamped = ((stamp // SECOND, stamp % SECOND) for stamp in stamps)
         return [
-            raw_of(
-                msgtype,
-                values
-                | header
-                | {'header.stamp.sec': stamp // SECOND, 'header.stamp.nanosec': stamp % SECOND},
-            )
-            for stamp in stamps
-        ]
+            raw_of(msgtype, values | {'header.frame_id': frame, 'header.stamp.sec': seconds,
+                                      'header.stamp.nanosec': rest})
+            for seconds, rest in stamped
+        ]  # fmt: skip
 
     imu = raws('sensor_msgs/msg/Imu', 'imu_link', **{'linear_acceleration.z': 9.81})
     joints = raws(
@@ -205,14 +206,6 @@ def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):
             write_draft(tmp_path / bag, urdf, tmp_path / output)
         assert caught.value.kind == kind
     assert set(tmp_path.iterdir()) == here
-
-
-def test_an_unloaded_foot_says_nothing_about_the_sign(drafted):
-    def lifted(recording):
-        recording[RIGHT]['wrench.force'] *= -0.02
-
-    robot, _ = drafted(lifted)
-    assert [foot.wrench.sign for foot in robot.feet] == [1, 1]
 
 
 def test_an_imu_in_units_of_g_or_upside_down_is_remarked_on(drafted):
@@ -280,16 +273,9 @@ def test_soles_whose_legs_end_in_toes(sound, tmp_path):
 
 @pytest.mark.parametrize(
     ('name', 'other'),
-    [
-        ('l_sole', 'r_sole'),
-        ('LEFT_FOOT', 'RIGHT_FOOT'),
-        ('rightFoot', 'leftFoot'),
-        ('FL_foot', 'FR_foot'),
-        ('rr_foot', 'rl_foot'),
-        ('LF_FOOT', 'RF_FOOT'),
-        ('foot', 'foot'),
-    ],
-)
+    [('l_sole', 'r_sole'), ('LEFT_FOOT', 'RIGHT_FOOT'), ('rightFoot', 'leftFoot'),
+     ('FL_foot', 'FR_foot'), ('rr_foot', 'rl_foot'), ('LF_FOOT', 'RF_FOOT'), ('foot', 'foot')],
+)  # fmt: skip
 def test_the_name_on_the_other_side(name, other):
     assert mirrored(name) == other
 
@@ -309,12 +295,16 @@ def test_no_urdf_is_overwritten(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {'bag', 'dog.urdf', 'dog.yaml'}
 
 
-def test_a_link_is_replaced_and_a_folder_refused(sound, tmp_path):
+def test_a_file_is_kept_a_link_replaced_and_a_folder_refused(sound, tmp_path):
     sound.copy().write(tmp_path / 'bag')
     link, target = tmp_path / 'link.yaml', tmp_path / 'there' / 'robot.yaml'
     link.symlink_to(target)
-    with pytest.raises(RobotFileError, match='--overwrite'):
-        write_draft(tmp_path / 'bag', URDF, link)
+    mine = tmp_path / 'mine.yaml'
+    mine.write_text('mine')
+    for output in (link, mine):
+        with pytest.raises(RobotFileError, match='--overwrite'):
+            write_draft(tmp_path / 'bag', URDF, output)
+    assert mine.read_text() == 'mine'
     write_draft(tmp_path / 'bag', URDF, link, overwrite=True)
     assert not link.is_symlink()
     assert not target.parent.exists()
@@ -324,24 +314,11 @@ def test_a_link_is_replaced_and_a_folder_refused(sound, tmp_path):
         write_draft(tmp_path / 'bag', URDF, tmp_path / 'folder.yaml', overwrite=True)
 
 
-def test_a_file_that_is_there_is_kept(sound, tmp_path):
-    sound.copy().write(tmp_path / 'bag')
-    (tmp_path / 'mine.yaml').write_text('mine')
-    with pytest.raises(RobotFileError, match='--overwrite'):
-        write_draft(tmp_path / 'bag', URDF, tmp_path / 'mine.yaml')
-    assert (tmp_path / 'mine.yaml').read_text() == 'mine'
-
-
 @pytest.mark.parametrize(
     ('topic', 'link'),
-    [
-        ('/left_foot/wrench', 'l_sole'),
-        ('/ft/FR', 'FR_FOOT'),
-        ('/front_right/force', 'FR_FOOT'),
-        ('/rear_left/force', 'HL_foot'),
-        ('/force', None),
-    ],
-)
+    [('/left_foot/wrench', 'l_sole'), ('/ft/FR', 'FR_FOOT'), ('/front_right/force', 'FR_FOOT'),
+     ('/rear_left/force', 'HL_foot'), ('/force', None)],
+)  # fmt: skip
 def test_topics_and_links_are_matched_by_the_words_for_the_sides(topic, link):
     links = ['l_sole', 'r_sole', 'FL_FOOT', 'FR_FOOT', 'HL_foot', 'HR_foot']
     pair = links[:2] if link == 'l_sole' else links[2:]

@@ -11,8 +11,8 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
 from izmp_dynamics.calibration.files import Calibration, corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
+from izmp_dynamics.calibration.force_sensors import with_mountings
 from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
-from izmp_dynamics.calibration.mountings import with_mountings
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, check_groups, make_layout
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here

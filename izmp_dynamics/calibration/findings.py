@@ -37,7 +37,7 @@ LEAST_SWINGS = 4
 """Fewer swings show no drift."""
 
 LEAST_DRIFT = 0.01
-"""Drift of the force over a recording, as part of the weight, from which on it is said [-]."""
+"""Drift of the force over a recording, as part of the weight, from which on it is reported [-]."""
 
 
 def result_of(

@@ -1,11 +1,18 @@
-"""Findings about the force sensors of the feet, from the steps of the robot.
+"""How the force sensors of the feet are turned and what they read, from the steps of the robot.
 
 While a foot stands alone, or swings, the motion says what its sensor must read: that shows how the
 sensor is turned, what it reads without load, and which link is below it.
+
+The reading is compared with that in each of the 24 rotations of a cube and with both signs, less
+the means, so that offsets do not matter. The weight decides which axis is vertical. The path of
+the load under the foot decides on the other two, by the moments; the horizontal forces of the
+steps are often hardly larger than their errors.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
@@ -17,7 +24,6 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.inertias import link_inertias
-from izmp_dynamics.calibration.mountings import ARM, Mounting, find_mounting
 from izmp_dynamics.calibration.residuals import Terms, in_sensor
 from izmp_dynamics.calibration.segments import RATE, Instants, Segment, prepare, read_segments
 from izmp_dynamics.model.robot_file import FootWrench, RobotFile
@@ -26,7 +32,16 @@ from izmp_dynamics.pipeline.below import link_at
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import EDGE
 from izmp_dynamics.signals.correction import offset_without
-from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, above, clearances
+
+CLEAR = 1.5
+"""The next best mounting must leave so many times the error of the best one."""
+
+ARM = 0.1
+"""A moment counts as its force at this distance [m]."""
+
+LEAST_ALONE = 1.0
+"""Time alone on the ground or in the air that is needed [s]."""
 
 CUTOFFS = (10.0, 4.0)
 """Of the filter that all signals pass; where the first one leaves open how a sensor is turned, the
@@ -49,6 +64,135 @@ MOST_OFFSET = 0.5
 
 OF_A_LINK = 0.2
 """Reading without load that differs by so much from the weight of the foot is taken for it [-]."""
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """What was found for a foot.
+
+    Attributes:
+        rotation: (3, 3) frame_R_sensor.
+        sign: 1 or −1.
+        error: root mean square of what it leaves unexplained, forces and moments over `ARM` [N].
+        next_best: that of the second best mounting [N].
+    """
+
+    rotation: Array
+    sign: int
+    error: float
+    next_best: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether no other mounting explains the readings nearly as well."""
+        return self.next_best >= CLEAR * self.error
+
+    @property
+    def as_stated(self) -> bool:
+        """Whether it is that of the robot file."""
+        return self.sign == 1 and not self.is_turned
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether its axes are not those of the robot file."""
+        return not np.allclose(self.rotation, np.eye(3))
+
+    def against(self, what: str) -> str:
+        """How it is turned, and its sign, against `what`."""
+        roll, pitch, yaw = np.degrees(to_rpy(self.rotation)).round() + 0.0
+        sign = ', and has the other sign' if self.sign < 0 else ''
+        angles = f'roll {roll:.0f}°, pitch {pitch:.0f}°, yaw {yaw:.0f}°'
+        return f'is turned by {angles} against {what}{sign}'
+
+
+def cube_rotations() -> list[Array]:
+    """The 24 rotations (3, 3) that take axes to axes."""
+    axes, signs = itertools.permutations(range(3)), itertools.product((1.0, -1.0), repeat=3)
+    found = [np.diag(sign)[:, order] for order, sign in itertools.product(axes, signs)]
+    return [matrix for matrix in found if np.linalg.det(matrix) > 0]
+
+
+def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | None:
+    """Find how the sensor of a foot, of six axes, is turned; None if it is never alone."""
+    expected, read = [], []
+    for instants in segments:
+        index = instants.rig.feet.index(foot)
+        others = [sole for k, sole in enumerate(instants.soles) if k != index]
+        mine = instants.soles[index]
+        stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
+        swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
+        terms = Terms.stated(instants)
+        needed = terms.required
+        total = needed.above + needed.hanging
+        wrench = np.where(stands[:, None], total, 0.0)  # the other feet hang from it
+        if foot.name in needed.below:
+            wrench = wrench - needed.below[foot.name]
+        rows = stands ^ swings
+        expected.append(in_sensor(instants, foot.name, wrench)[rows])
+        read.append(terms.feet[foot.name].full[rows])
+    wanted, found = np.concatenate(expected), np.concatenate(read)
+    if len(wanted) < LEAST_ALONE * RATE:
+        return None
+    scores = [
+        (_unexplained(sign * found @ np.kron(np.eye(2), R.T), wanted), sign, R)
+        for R in cube_rotations()
+        for sign in (1, -1)
+    ]
+    (error, sign, R), (next_best, _, _) = sorted(scores, key=lambda score: score[0])[:2]
+    return Mounting(R, sign, error, next_best)
+
+
+def _unexplained(read: Array, wanted: Array) -> float:
+    """Root mean square of the difference of wrenches (T, 6), but for a constant offset [N]."""
+    difference = read - wanted
+    difference = (difference - difference.mean(axis=0)) / np.repeat([1.0, ARM], 3)
+    return float(np.sqrt((difference**2).sum(axis=1).mean()))
+
+
+def with_mountings(
+    robot: RobotFile, rig: Rig, segments: Sequence[Instants]
+) -> tuple[RobotFile, list[str]]:
+    """Turn force sensors as the motion says; a sentence for each."""
+    sentences = []
+    feet = list(robot.feet)
+    for foot in rig.feet:
+        if foot.sensor is None or foot.normal_only or len(rig.feet) < 2:
+            continue
+        found = find_mounting(segments, foot)
+        sentences.append(_mounting_sentence(foot.name, found))
+        if found is None or not found.clear or found.as_stated:
+            continue
+        for k, stated in enumerate(feet):
+            if stated.name == foot.name and (wrench := stated.wrench) is not None:
+                turned = dataclasses.replace(
+                    wrench,
+                    rotation=to_rpy(found.rotation @ from_rpy(wrench.rotation)),
+                    sign=wrench.sign * found.sign,
+                )
+                feet[k] = dataclasses.replace(stated, wrench=turned)
+    return dataclasses.replace(robot, feet=tuple(feet)), sentences
+
+
+def _mounting_sentence(foot: str, found: Mounting | None) -> str:
+    if found is None:
+        return (
+            f"Foot '{foot}' is never alone on the ground or in the air for long enough to find "
+            'how its sensor is turned; record some steps.'
+        )
+    if not found.clear:
+        return (
+            f"How the sensor of foot '{foot}' is turned is not observable: the best mounting "
+            f'leaves {found.error:.1f} N unexplained, the next {found.next_best:.1f} N.'
+        )
+    if found.as_stated:
+        return (
+            f"The sensor of foot '{foot}' is mounted as the robot file states (it leaves "
+            f'{found.error:.1f} N unexplained, the next best mounting {found.next_best:.1f} N).'
+        )
+    return (
+        f"The sensor of foot '{foot}' {found.against('its frame')} (that leaves "
+        f'{found.error:.1f} N unexplained, the next best mounting {found.next_best:.1f} N).'
+    )
 
 
 def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Finding]:
@@ -114,19 +258,12 @@ def _findings(
 
 
 def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
-    rotation = to_rpy(found.rotation @ from_rpy(stated.rotation))
-    keys = [f'rotation: [{", ".join(f"{angle + 0.0:.4g}" for angle in rotation)}]']
-    if found.sign < 0:
-        keys.append(f'sign: {-stated.sign}')
-    what = 'has the other sign'
-    if not np.allclose(found.rotation, np.eye(3)):
-        roll, pitch, yaw = np.degrees(to_rpy(found.rotation)).round() + 0.0
-        what = (
-            f'is turned by roll {roll:.0f}°, pitch {pitch:.0f}°, yaw {yaw:.0f}° against what the '
-            f'robot file states{", and has the other sign" if found.sign < 0 else ""}'
-        )
-    else:
-        keys = keys[1:]
+    keys = [f'sign: {-stated.sign}'] if found.sign < 0 else []
+    if found.is_turned:
+        rotation = to_rpy(found.rotation @ from_rpy(stated.rotation))
+        keys.insert(0, f'rotation: [{", ".join(f"{angle + 0.0:.4g}" for angle in rotation)}]')
+    turned = found.against('what the robot file states')
+    what = turned if found.is_turned else 'has the other sign'
     return Finding(
         'warning',
         'force_sensor_turned',

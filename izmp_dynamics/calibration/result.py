@@ -118,7 +118,7 @@ def sentences(result: CalibrationResult) -> list[str]:
     """What was wrong, the largest effect on the IZMP first; or why nothing is corrected."""
     if not result.accepted:
         return [result.reason]
-    said = []
+    lines = []
     order = [effect.group for effect in result.effects] or list(result.groups)
     moved = {effect.group: effect.izmp for effect in result.effects}
     for group in order:
@@ -129,8 +129,8 @@ def sentences(result: CalibrationResult) -> list[str]:
         found = [_sentence(group, item, used, result) for item, used in items.items()]
         if found and group in moved:
             found[-1] += f' ({"Together: " * (len(found) > 1)}{1e3 * moved[group]:.2g} mm of IZMP)'
-        said += [f'{sentence}.' for sentence in found]
-    return said
+        lines += [f'{sentence}.' for sentence in found]
+    return lines
 
 
 def _sentence(group: str, item: str, used: Sequence[Estimate], result: CalibrationResult) -> str:
