@@ -244,18 +244,17 @@ def axis_statistics(
 ) -> tuple[AxisStatistics, ...]:
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
     points = [scene.evaluation.tracks[name].point for name in (first, second)]
-    seen = {
-        'sole': [scene.columns.by_blocks(len(rows), partial(scene.in_sole, p)) for p in points],
-        'root': [point[:, :2] for point in points],
-        'nif': [scene.points[name] for name in (first, second)],
-    }
     found = []
-    for frame, (a, b) in seen.items():
+    for frame in ('sole', 'root', 'nif'):
+        if frame == 'sole':
+            a, b = (scene.columns.by_blocks(len(rows), partial(scene.in_sole, p)) for p in points)
+        else:
+            a, b = points if frame == 'root' else (scene.points[name] for name in (first, second))
         known = rows & finite_rows(a) & finite_rows(b)
         if known.any():
             axes = [_compare(a[known, axis], b[known, axis]) for axis in range(2)]
-            numbers = [number for kind in zip(*axes, strict=True) for number in kind]
-            found.append(AxisStatistics(frame, *numbers))
+            found.append(AxisStatistics(frame, *np.transpose(axes).ravel().tolist()))
+        scene.columns.release()
     return tuple(found)
 
 
