@@ -10,15 +10,14 @@ from pathlib import Path
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
-from izmp_dynamics.diagnosis.anomalies import nothing_came_out, signal_findings
-from izmp_dynamics.diagnosis.filter_choice import chosen_filter, stated
-from izmp_dynamics.diagnosis.stretches import outages, stretch_findings
+from izmp_dynamics.diagnosis.filter_choice import chosen_filter
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.recording.chunks import Progress, evaluate_recording, make_evaluator
+from izmp_dynamics.recording.chunks import Progress
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.replay.evaluate import evaluate
 from izmp_dynamics.replay.hashes import hashing
 from izmp_dynamics.replay.output import ResultWriter
 from izmp_dynamics.replay.result_folder import result_folder
@@ -86,43 +85,17 @@ def replay(
     """
     with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
         urdf = read_urdf(robot.urdf_path)
-        model = load_model(urdf, robot.root)
-        recording = Recording(bag, robot, model)
+        recording = Recording(bag, robot, load_model(urdf, robot.root))
         choice = chosen_filter(recording)
-        evaluator = make_evaluator(recording)
         collector = Collector(recording, urdf, Columns(partial))
         with (
             hashing(bag_path, robot, urdf) as hashes,
             BagWriter(partial / 'bag', storage=storage) as out,
         ):
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
-            for results in evaluate_recording(recording, evaluator, progress):
-                writer.write(results)
-                collector.add(results)
-            notes = (
-                *([choice.text] if choice and choice.notable else []),
-                *bag.notes,
-                *(
-                    str(found)
-                    for found in signal_findings(recording)
-                    if found.severity == 'warning'
-                ),
-                *map(str, stretch_findings(recording, evaluator)),
-                *evaluator.root.warnings,
+            evaluation = evaluate(
+                recording, choice, collector, progress, writer.write, hashes.result
             )
-            missing = [str(found) for found in recording.missing]
-            evaluation = collector.evaluation(
-                hashes.result(),
-                missing,
-                notes,
-                {'angular_acceleration.used': evaluator.root.method, **stated(choice)},
-                evaluator.faults,
-                outages(recording, evaluator),
-                bag.damage,
-            )
-            nothing = nothing_came_out(recording, evaluation)
-            if nothing is not None:
-                raise nothing
             scene = Scene(evaluation)
             summary = summarise(scene)
             writer.write_events(summary.events, int(evaluation.stamps[0]))
@@ -137,6 +110,9 @@ def replay(
         folder / 'report.html',
         folder / 'report.json',
         summary,
-        (*notes, *(str(found) for found in recording.missing if found.kind not in KNOWN)),
+        (
+            *evaluation.notes,
+            *(str(found) for found in recording.missing if found.kind not in KNOWN),
+        ),
         expectations,
     )

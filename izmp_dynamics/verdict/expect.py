@@ -288,50 +288,33 @@ def junit_xml(suite: str, expectations: Sequence[Expectation], note: str = '') -
         expectations: the limits.
         note: for the output of the suite.
     """
-    failed = [expectation for expectation in expectations if not expectation.met]
-    root, tests = _suite(suite, len(expectations), failures=len(failed))
-    for expectation in expectations:
-        case = _case(tests, expectation.name)
-        if not expectation.met:
-            _add(case, 'failure', expectation.sentence)
-    if note:
-        ElementTree.SubElement(tests, 'system-out').text = _allowed(note)
-    return _text(root)
+    cases = [(each.name, None if each.met else each.sentence) for each in expectations]
+    return _junit(suite, 'failure', cases, note)
 
 
 def junit_error(suite: str, sentence: str) -> str:
     """Write that nothing could be evaluated."""
-    root, tests = _suite(suite, 1, errors=1)
-    _add(_case(tests, 'evaluation'), 'error', sentence)
-    return _text(root)
+    return _junit(suite, 'error', [('evaluation', sentence)])
 
 
-def _suite(
-    name: str, tests: int, *, failures: int = 0, errors: int = 0
-) -> tuple[ElementTree.Element, ElementTree.Element]:
-    counts = {'tests': str(tests), 'failures': str(failures), 'errors': str(errors)}
+def _junit(suite: str, kind: str, cases: Sequence[tuple[str, str | None]], note: str = '') -> str:
+    """Write cases, of which those with a sentence end with a failure or an error."""
+    wrong = sum(sentence is not None for _, sentence in cases)
+    counts = {'tests': str(len(cases)), 'failures': '0', 'errors': '0', f'{kind}s': str(wrong)}
     root = ElementTree.Element('testsuites', counts)
-    return root, ElementTree.SubElement(root, 'testsuite', {'name': _allowed(name)} | counts)
-
-
-def _case(suite: ElementTree.Element, name: str) -> ElementTree.Element:
-    case = {'classname': 'izmp.replay', 'name': _allowed(name)}
-    return ElementTree.SubElement(suite, 'testcase', case)
-
-
-def _add(case: ElementTree.Element, kind: str, sentence: str) -> None:
-    text = _allowed(sentence)
-    ElementTree.SubElement(case, kind, {'message': text}).text = text
+    tests = ElementTree.SubElement(root, 'testsuite', {'name': _allowed(suite)} | counts)
+    for name, sentence in cases:
+        named = {'classname': 'izmp.replay', 'name': _allowed(name)}
+        case = ElementTree.SubElement(tests, 'testcase', named)
+        if sentence is not None:
+            text = _allowed(sentence)
+            ElementTree.SubElement(case, kind, {'message': text}).text = text
+    if note:
+        ElementTree.SubElement(tests, 'system-out').text = _allowed(note)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding='unicode')
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def _allowed(text: str) -> str:
     return _FORBIDDEN.sub('\ufffd', text)
-
-
-def _text(root: ElementTree.Element) -> str:
-    ElementTree.indent(root)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(root, encoding='unicode')
-        + '\n'
-    )
