@@ -84,18 +84,10 @@ def _facts(errors: Arrays) -> Iterator[Fact]:
         ('eq31', 'eq. 31, rate of the total momentum', 'µN or µN·m', 1e6, MOMENTUM),
     ):
         largest = float(errors[key].max())
-        yield Fact(
-            key,
-            f'{what}: largest error',
-            scale * largest,
-            unit,
-            1,
-            wanted=f'≤ {scale * limit:g} {unit}',
-            holds=largest <= limit,
-        )
-    yield Fact(
-        'printed', 'eq. 30 as printed: largest error', float(errors['printed'].max()), 'rad/s²', 3
-    )
+        yield Fact(key, f'{what}: largest error', scale * largest, unit, 1,
+                   wanted=f'≤ {scale * limit:g} {unit}', holds=largest <= limit)  # fmt: skip
+    yield Fact('printed', 'eq. 30 as printed: largest error', float(errors['printed'].max()),
+               'rad/s²', 3)  # fmt: skip
 
 
 LARGEST_EXACT = 1.0
@@ -307,15 +299,9 @@ def _plants_facts(
         difference = 100.0 * abs(mujoco - kkt) / abs(kkt)
         differences.append(difference)
         key = f'{name}_{len(differences)}'
-        yield Fact(
-            key,
-            f'{LABELS[name]}, {case}: difference of the plants',
-            difference,
-            '%',
-            2,
-            wanted=f'≤ {LARGEST_DIFFERENCE:g} %',
-            holds=difference <= LARGEST_DIFFERENCE and sound,
-        )
+        yield Fact(key, f'{LABELS[name]}, {case}: difference of the plants', difference, '%', 2,
+                   wanted=f'≤ {LARGEST_DIFFERENCE:g} %',
+                   holds=difference <= LARGEST_DIFFERENCE and sound)  # fmt: skip
     yield Fact('difference', 'largest of these', max(differences), '%', 2)
     yield Fact(
         'equilibrium',
@@ -327,12 +313,5 @@ def _plants_facts(
         holds=all(track.deviation <= EQUILIBRIUM and track.sound for track in at_rest.values()),
     )
     drift = max(tracks['kkt', name].drift for tracks in (pushed, swinging) for name in CONTROLLERS)
-    yield Fact(
-        'constraint',
-        'largest error of a constraint, KKT',
-        1e6 * drift,
-        'µm or µrad',
-        3,
-        wanted=f'≤ {1e6 * CONSTRAINT:g}',
-        holds=drift <= CONSTRAINT and sound,
-    )
+    yield Fact('constraint', 'largest error of a constraint, KKT', 1e6 * drift, 'µm or µrad', 3,
+               wanted=f'≤ {1e6 * CONSTRAINT:g}', holds=drift <= CONSTRAINT and sound)  # fmt: skip

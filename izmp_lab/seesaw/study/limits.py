@@ -258,18 +258,15 @@ def _push_limit_facts(shoves: Shoves) -> Iterator[Fact]:
             yield Fact(f'{name}_{direction}', f'{whose}: the same, {direction}', limit, 'N', 0)
             continue
         must = gains == AUTHORS
-        yield Fact(
-            f'{name}_{gains}',
-            f'{whose}: largest push that is survived, as are all smaller ones tried',
-            limit, 'N', 0, paper='100 N' if must else '', wanted=f'≥ {LEAST:g} N' if must else '',
-            holds=limit >= LEAST if must else None,
-        )  # fmt: skip
+        yield Fact(f'{name}_{gains}',
+                   f'{whose}: largest push that is survived, as are all smaller ones tried', limit,
+                   'N', 0, paper='100 N' if must else '', wanted=f'≥ {LEAST:g} N' if must else '',
+                   holds=limit >= LEAST if must else None)  # fmt: skip
         at = found.get(LEAST)
         if at is not None:
             value = np.nan if at.fell else at.largest_angle()
-            yield Fact(
-                f'{name}_{gains}_at', f'{whose}: largest |θ| with {LEAST:g} N', value, '°', 1
-            )
+            yield Fact(f'{name}_{gains}_at', f'{whose}: largest |θ| with {LEAST:g} N', value, '°',
+                       1)  # fmt: skip
             slip = np.nan if at.fell else at.slip
             yield Fact(f'{name}_{gains}_slip', f'{whose}: slip with {LEAST:g} N', slip, 'mm', 2)
 
@@ -328,14 +325,7 @@ def damping(study: SeesawStudy, load: Load) -> Picture:
 def _damping_facts(growth: Mapping[str, Mapping[float, float]]) -> Iterator[Fact]:
     for name in CONTROLLERS:
         without, usual = growth[name][0.0], growth[name][_USUAL]
-        yield Fact(
-            f'{name}_0',
-            f'{LABELS[name]}: growth per tick without friction',
-            without,
-            '',
-            2,
-            wanted='> 1',
-            holds=without > 1.0,
-        )
+        yield Fact(f'{name}_0', f'{LABELS[name]}: growth per tick without friction', without, '',
+                   2, wanted='> 1', holds=without > 1.0)  # fmt: skip
         yield Fact(f'{name}_1', f'{LABELS[name]}: growth per tick with 1 N·m·s/rad', usual, '', 4,
                    wanted='< 1', holds=usual < 1.0)  # fmt: skip

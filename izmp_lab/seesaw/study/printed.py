@@ -173,24 +173,12 @@ def _fig4_facts(study: SeesawStudy, tracks: Tracks) -> Iterator[Fact]:
         largest = track.largest_angle()
         later = study.push_time + study.settled
         calm = track.largest_angle(later) if track.times[-1] >= later else np.nan
-        yield Fact(
-            f'{plant}_{name}_largest',
-            f'{label}: largest |θ|',
-            largest,
-            '°',
-            2,
-            wanted=f'≤ {LARGEST:g}°',
-            holds=largest <= LARGEST and track.sound,
-        )
-        yield Fact(
-            f'{plant}_{name}_later',
-            f'{label}: largest |θ| from {study.settled:g} s after the push on',
-            calm,
-            '°',
-            4,
-            wanted=f'≤ {LARGEST_LATER:g}°',
-            holds=calm <= LARGEST_LATER and track.sound,
-        )
+        yield Fact(f'{plant}_{name}_largest', f'{label}: largest |θ|', largest, '°', 2,
+                   wanted=f'≤ {LARGEST:g}°', holds=largest <= LARGEST and track.sound)  # fmt: skip
+        yield Fact(f'{plant}_{name}_later',
+                   f'{label}: largest |θ| from {study.settled:g} s after the push on', calm, '°',
+                   4, wanted=f'≤ {LARGEST_LATER:g}°',
+                   holds=calm <= LARGEST_LATER and track.sound)  # fmt: skip
         yield Fact(f'{plant}_{name}_unsolved', f'{label}: ticks without a solution',
                    track.unsolved, '', 0, wanted='0', holds=not track.unsolved)  # fmt: skip
 
@@ -271,26 +259,14 @@ def _fig5_facts(tracks: Tracks) -> Iterator[Fact]:
         low, high = WANTED[name]
         wanted = f'{low:g} to {high:g} mm' if low else f'≤ {high:g} mm'
         largest = track.largest_angle()
-        yield Fact(
-            f'{plant}_{name}_rmse',
-            f'{label}: RMS error of the lateral CoM',
-            track.rmse(),
-            'mm',
-            2,
-            wanted=wanted,
-            holds=low <= track.rmse() <= high and track.sound,
-        )
+        yield Fact(f'{plant}_{name}_rmse', f'{label}: RMS error of the lateral CoM', track.rmse(),
+                   'mm', 2, wanted=wanted,
+                   holds=low <= track.rmse() <= high and track.sound)  # fmt: skip
         whole = track.rmse(0.0)
         yield Fact(f'{plant}_{name}_whole', f'{label}: RMS error, whole run', whole, 'mm', 2)
-        yield Fact(
-            f'{plant}_{name}_largest',
-            f'{label}: largest |θ|',
-            largest,
-            '°',
-            2,
-            wanted=f'≤ {FIG5_LARGEST:g}°',
-            holds=largest <= FIG5_LARGEST and track.sound,
-        )
+        yield Fact(f'{plant}_{name}_largest', f'{label}: largest |θ|', largest, '°', 2,
+                   wanted=f'≤ {FIG5_LARGEST:g}°',
+                   holds=largest <= FIG5_LARGEST and track.sound)  # fmt: skip
     better = all(track.sound for track in tracks.values())
     better &= all(
         tracks[plant, 'mixed'].rmse() < tracks[plant, 'robot'].rmse() for plant in PLANTS

@@ -129,12 +129,10 @@ def _facts(name: str, found: dict[tuple[str, str], ZmpScore]) -> list[Fact]:
                 limit = LIMITS[what][axis]
                 bound = scheme in ('E3', 'E4')
                 facts.append(
-                    Fact(
-                        f'{name}_{scheme}_{what}_{letter}',
-                        f'{label} error in {letter}, {scheme}, {name}', value, 'mm', 2,
-                        wanted=f'≤ {limit:g} mm' if bound else '',
-                        holds=value <= limit if bound else None,
-                    )
+                    Fact(f'{name}_{scheme}_{what}_{letter}',
+                         f'{label} error in {letter}, {scheme}, {name}', value, 'mm', 2,
+                         wanted=f'≤ {limit:g} mm' if bound else '',
+                         holds=value <= limit if bound else None)
                 )  # fmt: skip
     rms = {scheme: float(found[name, scheme].rms[0]) for scheme in SCHEMES}
     worse, same = rms['E1'] / rms['E3'], rms['E4'] / rms['E3']

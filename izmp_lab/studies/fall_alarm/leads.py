@@ -202,12 +202,11 @@ def _facts(found: dict[str, dict[str, Outcome]]) -> tuple[Fact, ...]:
             facts += [
                 Fact(f'falls_{key}', f'falls, {of}', len(each.leads), '', 0),
                 Fact(f'mean_{key}', f'mean lead, {of}', mean(each.leads), 's', 2),
-                Fact(
-                    f'share_{key}', f'leads of 0.2 s or more, {of}', 100.0 * each.in_time, '%', 1
-                ),
+                Fact(f'share_{key}', f'leads of 0.2 s or more, {of}', 100.0 * each.in_time, '%',
+                     1),
                 Fact(f'false_{key}', f'false alarms, {of}', len(each.false_alarms), '', 0),
                 Fact(f'hours_{key}', f'time survived, {of}', each.hours, 'h', 2),
-            ]
+            ]  # fmt: skip
     return tuple(facts)
 
 
