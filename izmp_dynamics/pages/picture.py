@@ -84,8 +84,8 @@ class Picture:
         seen: what is seen.
         paper: what the paper says.
         ours: what was measured here.
-        why: why the two differ; '' if they do not.
         data: what is drawn.
+        why: why the two differ; '' if they do not.
         table: a table beside the picture; None without one.
     """
 
@@ -97,8 +97,8 @@ class Picture:
     seen: str
     paper: str
     ours: str
-    why: str
     data: Table
+    why: str = ''
     table: Table | None = field(default=None)
 
     def caption(self) -> list[tuple[str, str]]:

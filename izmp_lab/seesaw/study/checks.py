@@ -35,7 +35,6 @@ _MARKS: tuple[tuple[str, str, str, str], ...] = (
 
 @figure(lambda study: (study.equations(),))
 def equations(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     errors = load(study.equations())
 
     def draw(look: Look, width: float) -> Any:
@@ -64,7 +63,6 @@ def equations(study: SeesawStudy, load: Load) -> Picture:
         ours='With Γ⁻¹ the angular acceleration is right within {eq30}; as printed it is off by '
         'up to {printed}. The momenta of the robot (eq. 9) and of robot and board (eq. 31) change '
         'as stated within {eq9} and {eq31}.',
-        why='',
         data=Table(
             ('|θ̇| [rad/s]', *(f'{label}: error [rad/s²]' for _, label, _, _ in _MARKS),
              'eq. 9: error [N, N·m]', 'eq. 31: error [N, N·m]'),
@@ -124,7 +122,6 @@ _STYLES = {
 
 @figure(lambda study: tuple(run_of(study.robot, case) for case in CASES))
 def izmp(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = {case: load(run_of(study.robot, case)) for case in CASES}
 
     def draw(look: Look, width: float) -> Any:
@@ -172,7 +169,6 @@ def izmp(study: SeesawStudy, load: Load) -> Picture:
         '{board_still_sine_mean}, at most {board_still_sine_max}: gravity is tilted against the '
         'board, and the board accelerates. The CoM alone, along gravity, is wrong by '
         '{gravity_push_mean} and {gravity_sine_mean}.',
-        why='',
         data=Table(
             ('case', 'time [s]', *(f'{name} y [mm]' for name in ('true CoP', *NAMES.values()))),
             [
@@ -235,7 +231,6 @@ def _plants_runs(study: SeesawStudy) -> tuple[Run, ...]:
 
 @figure(_plants_runs)
 def plants(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     pushed, swinging = tracks_of(study.push, load), tracks_of(study.sine, load)
     at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}
 
@@ -270,7 +265,6 @@ def plants(study: SeesawStudy, load: Load) -> Picture:
         ours='The largest angles and the tracking errors of the two plants differ by at most '
         '{difference}. Without a push the KKT plant stays within {equilibrium} of its '
         'equilibrium; its constraints are violated by at most {constraint}.',
-        why='',
         data=Table(
             ('case', 'controller', 'MuJoCo', 'KKT', 'unit'),
             [

@@ -31,7 +31,6 @@ LARGEST_TUNED = {'mixed': 1.0, 'robot': 1.5}
     )
 )
 def gains(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     tracks = {
         (text, name): Track.of(load(study.sine(name, **other)))
         for text, other in SETS.items()
@@ -159,7 +158,6 @@ def _cases(study: SeesawStudy) -> Iterator[tuple[str, str, str, tuple[float, ...
     )
 )
 def push_limit(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     shoves = {
         (name, gains, direction): {
             force: Track.of(load(study.shove(name, force, gains, direction))) for force in forces
@@ -209,7 +207,6 @@ def push_limit(study: SeesawStudy, load: Load) -> Picture:
         '(mixed) and {robot_authors} (robot) are survived; with 600 N the board turns by '
         '{mixed_authors_at} and {robot_authors_at}. Tuned gains stand {mixed_tuned} and '
         '{robot_tuned}. The table lists the other directions.',
-        why='',
         data=Table(
             ('controller', 'gains', 'direction', 'push [N]', 'survived', 'largest |θ| [°]',
              'largest |θ|, last 2 s [°]', 'slip of a sole [mm]', 'fell', 'end [s]',
@@ -276,7 +273,6 @@ _USUAL = 1.0  # [N·m·s/rad]
 
 @figure(lambda study: tuple(study.check(name, d) for name in CONTROLLERS for d in study.dampings))
 def damping(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     growth = {
         name: {d: float(load(study.check(name, d))['growth']) for d in study.dampings}
         for name in CONTROLLERS

@@ -78,7 +78,6 @@ def picture_of(study: SeesawStudy, load: Load, kind: str) -> Picture:
         paper='Both controllers bring the system back to the equilibrium.',
         ours='The error rises to {mixed_peak} (mixed) and {robot_peak} (robot); 10 s after the '
         'push it is {mixed_later} and {robot_later}.',
-        why='',
         data=Table(
             ('controller', 'time [s]', f'error [{unit}]'),
             [
@@ -103,13 +102,11 @@ def _facts(study: SeesawStudy, tracks: dict[str, Track], kind: str, unit: str) -
 
 @figure(runs)
 def fig2(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     return picture_of(study, load, 'linear')
 
 
 @figure(runs)
 def fig3(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     return picture_of(study, load, 'angular')
 
 
@@ -124,7 +121,6 @@ LARGEST, LARGEST_LATER = 4.0, 0.1
     )
 )
 def fig4(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     tracks = tracks_of(study.push, load)
     tuned = {name: Track.of(load(study.push(name, gains='tuned'))) for name in CONTROLLERS}
 
@@ -206,7 +202,6 @@ def _literal(study: SeesawStudy, name: str) -> Run:
 
 @figure(lambda study: (*everywhere(study.sine), *(_literal(study, name) for name in CONTROLLERS)))
 def fig5(study: SeesawStudy, load: Load) -> Picture:
-    """Draw the figure."""
     tracks = tracks_of(study.sine, load)
 
     def draw(look: Look, width: float) -> Any:

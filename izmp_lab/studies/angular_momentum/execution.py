@@ -42,7 +42,6 @@ def _open_loop(study: MomentumStudy, scheme: str) -> Run:
     )
 )
 def execution(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = {
         (robot.name, sole, scheme): WalkOutcome.from_arrays(load(_run(study, robot, sole, scheme)))
         for robot, sole in _settings(study)
@@ -78,7 +77,6 @@ def execution(study: MomentumStudy, load: Load) -> Picture:
         'at the mean up to the fall. The mean is over the steps, without the standing.',
         paper='Nothing is executed.',
         ours=_ours(len(study.robots) > 1),
-        why='',
         data=Table(
             ('robot', 'sole [m]', 'scheme', 'mean error of the CoM [mm]', 'largest [mm]',
              'CoP from the wanted ZMP, RMS x [mm]', 'RMS y [mm]', 'falls in step', 'at [s]'),
@@ -206,7 +204,6 @@ _COLOURS = {'E3': 'cop', 'E4': 'mr-ad'}
 
 @figure(lambda study: tuple(study.timings(robot, s) for robot in study.robots for s in _SCHEMES))
 def timings(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = {
         (robot.name, scheme): load(study.timings(robot, scheme))
         for robot in study.robots
@@ -252,7 +249,6 @@ def timings(study: MomentumStudy, load: Load) -> Picture:
         ours='With E4 on biped31 the solver takes {biped31_solver}, the programme with all that '
         'sets it up {biped31_programme}, a node {biped31_node}, a whole plan {biped31_plan}; the '
         'slowest of all cycles took {biped31_slowest} of the 100 ms that there are.',
-        why='',
         data=Table(
             ('robot', 'scheme', 'part', 'median [ms]', '99 % [ms]', 'largest [ms]'),
             [

@@ -74,7 +74,6 @@ def _cells(study: MomentumStudy) -> list[tuple[float, float]]:
     )
 )
 def grid(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the maps."""
     found: Maps = {
         name: {
             cell: ZmpScore.from_arrays(load(study.score(robot, _trial(scheme, cell, given))))
@@ -118,7 +117,6 @@ def grid(study: MomentumStudy, load: Load) -> Picture:
         '30 mm. The true angular momentum, known every 0.0125 s, changes nothing there; knots '
         'every 0.05 s, at which those steps do land, do: {between_fine} of these cells work. The '
         'ZMP stays {inside} inside the soles meanwhile.',
-        why='',
         data=Table(
             ('map', 'step time [s]', 'step length [m]', 'RMS x [mm]', 'RMS y [mm]',
              'largest x [mm]', 'largest y [mm]', 'ZMP outside the soles by [mm]', 'refused'),
@@ -250,7 +248,6 @@ def _run(study: MomentumStudy, robot: Robot, weight: float) -> Run:
     )
 )
 def weights(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = {
         (robot.name, weight): ZmpScore.from_arrays(load(_run(study, robot, weight)))
         for robot in study.robots
@@ -292,7 +289,6 @@ def weights(study: MomentumStudy, load: Load) -> Picture:
         ours='Both must be small against β: 1e-6 leaves {usual}, 1e-2 degrades it to '
         '{degraded}. They are not needed to make the programme convex; the terminal condition '
         'keeps the centre of mass from diverging.',
-        why='',
         data=Table(
             ('robot', 'α = γ', 'RMS x [mm]', 'RMS y [mm]'),
             [
@@ -356,7 +352,6 @@ def _options_run(study: MomentumStudy, choice: Choice) -> Run:
 
 @figure(lambda study: tuple(_options_run(study, choice) for choice in _choices()))
 def options(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = [
         (choice, ZmpScore.from_arrays(load(_options_run(study, choice)))) for choice in _choices()
     ]
@@ -398,7 +393,6 @@ def options(study: MomentumStudy, load: Load) -> Picture:
         'until 0.75 s {literal}, all until 0.45 s {early}, as most of the window is unknown then. '
         'The higher the centre of mass, the straighter the knees, and the more they have to hurry '
         'near the stretched leg: {h78} at 0.78 m, {h80} at 0.80 m; at 0.82 m the walk is refused.',
-        why='',
         data=Table(
             ('choice', 'RMS x [mm]', 'largest x [mm]', 'RMS y [mm]', 'largest y [mm]', 'refused'),
             [

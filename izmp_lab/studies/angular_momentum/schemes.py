@@ -56,7 +56,6 @@ Scores = dict[tuple[Robot, str], ZmpScore]
     )
 )
 def schemes(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     names = [robot.name for robot in study.robots]
     found = {
         (robot.name, scheme): ZmpScore.from_arrays(load(study.score(robot, Trial(scheme))))
@@ -89,7 +88,6 @@ def schemes(study: MomentumStudy, load: Load) -> Picture:
         'E2 {biped31_E2_rms_x} and {biped31_E2_largest_x}, E3 {biped31_E3_rms_x} and '
         '{biped31_E3_largest_x}, E4 {biped31_E4_rms_x} and {biped31_E4_largest_x}. The point '
         'mass’s own ZMP is perfect in all four: what differs is what legs and arms do.',
-        why='',
         data=Table(
             ('robot', 'scheme', 'axis', 'RMS [mm]', 'largest [mm]'),
             [
@@ -151,7 +149,6 @@ _FROM_STEP, _TO_STEP = 3, 7
 
 @figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
 def zmp(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
     any_walk = walks['E1']
     begins = any_walk['begins']
@@ -197,7 +194,6 @@ def zmp(study: MomentumStudy, load: Load) -> Picture:
         ours='What is left with E4 is {after} at most within 0.15 s after lift-off, and {else} at '
         'all other times: the swing begins with a jump of its jerk, and between two knots neither '
         'the polygon of the angular momentum nor the acceleration of the cubic spline can bend.',
-        why='',
         data=Table(
             ('scheme', 'time [s]', 'error in x [mm]', 'error in y [mm]'),
             [
@@ -225,7 +221,6 @@ SHOWN = 4.8
 
 @figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
 def com(study: MomentumStudy, load: Load) -> Picture:
-    """Draw the figure."""
     walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
     start = walks['E1']['begins'][0]
     times = walks['E1']['times'] - start

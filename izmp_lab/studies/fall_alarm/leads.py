@@ -37,7 +37,6 @@ def outcomes(study: FallStudy, load: Load, threshold: float | None = None) -> di
 
 @figure(runs)
 def leads(study: FallStudy, load: Load) -> Picture:
-    """Draw the histograms."""
     found = outcomes(study, load)
 
     def draw(look: Look, width: float) -> Any:
@@ -81,7 +80,6 @@ def leads(study: FallStudy, load: Load) -> Picture:
         'the alarm, whatever pushes came since: {raised_walking}, {least_raised_walking} at '
         'least; standing: {raised_standing}, {least_raised_standing}. {untilted} of the trials '
         'with a fall ended before the trunk was tilted by 45°; their leads count to their end.',
-        why='',
         data=Table(
             ('kind', 'seed', 'lead [s]', 'from the last push [s]', 'from the alarm [s]'),
             [
@@ -135,7 +133,6 @@ GROUPS = {'exact': ('exact stamps', 'mr-ad', '-'), 'bus': ('as over a bus', 'ir-
 
 @figure(runs)
 def messages(study: FallStudy, load: Load) -> Picture:
-    """Draw the leads with and without such messages."""
     found = {kind: _outcomes(study, load, kind) for kind in KINDS}
 
     def draw(look: Look, width: float) -> Any:
@@ -173,7 +170,6 @@ def messages(study: FallStudy, load: Load) -> Picture:
         '{hours_walking_exact}; {falls_walking_bus} with messages as over a bus: '
         '{mean_walking_bus}, {share_walking_bus}, {false_walking_bus} in {hours_walking_bus}. '
         'Standing: {mean_standing_exact} and {mean_standing_bus} in the mean.',
-        why='',
         data=Table(
             ('kind', 'messages', 'seed', 'lead [s]'),
             [
@@ -220,7 +216,6 @@ _HEADINGS = (
 
 @figure(runs)
 def failures(study: FallStudy, load: Load) -> Picture:
-    """Draw the pushes behind them."""
     found = outcomes(study, load)
     rows: list[list[str | float]] = []
     late = false = 0
@@ -269,7 +264,6 @@ def failures(study: FallStudy, load: Load) -> Picture:
         'the world’s x axis, 90°: to its left).',
         paper='',
         ours='{false} false alarms, {late} falls with a lead below 0.2 s.',
-        why='',
         data=table,
         table=table,
     )

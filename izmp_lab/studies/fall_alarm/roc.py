@@ -20,7 +20,6 @@ _COLOURS = {'walking': ('mr-ad', 'o'), 'standing': ('ir-md', 's')}
 
 @figure(runs)
 def roc(study: FallStudy, load: Load) -> Picture:
-    """Draw the curves."""
     used = outcomes(study, load)
     trials = {kind: study.found(kind, load) for kind in KINDS}
     curves = {kind: [Outcome.of(trials[kind], each) for each in THRESHOLDS] for kind in KINDS}
@@ -69,7 +68,6 @@ def roc(study: FallStudy, load: Load) -> Picture:
         'standing: {false_standing} in {hours_standing} with {pushes_standing} pushes. Of '
         '{undecided_walking} and {undecided_standing} further alarms it is not known whether they '
         'are false, as the trial ended less than 2 s after their start.',
-        why='',
         data=Table(
             ('kind', 'threshold', 'false alarms per hour', 'falls seen in time', 'mean lead [s]'),
             [
@@ -111,7 +109,6 @@ RESAMPLED = 1000
 
 @figure(runs)
 def curve(study: FallStudy, load: Load) -> Picture:
-    """Draw the curves."""
     bins = {kind: reliability(study.found(kind, load)) for kind in KINDS}
 
     def draw(look: Look, width: float) -> Any:
@@ -145,7 +142,6 @@ def curve(study: FallStudy, load: Load) -> Picture:
         '{fell_standing_7} while standing; with more than 99 %, {fell_walking_8} and '
         '{fell_standing_8}; with 30 to 50 %, {fell_walking_4} and {fell_standing_4}; with less '
         'than 0.1 %, {fell_walking_0} and {fell_standing_0}.',
-        why='',
         data=Table(
             ('kind', 'bin', 'instants', 'trials', 'predicted [%]', 'fell [%]', 'low', 'high'),
             [

@@ -51,7 +51,6 @@ def scores(study: ItuStudy, load: Load) -> Scores:
     )
 )
 def falls(study: ItuStudy, load: Load) -> Picture:
-    """Draw the map."""
     found, grid = scores(study, load), study.grid
 
     def draw(look: Look, width: float) -> Any:
@@ -217,7 +216,6 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
 
 @figure(lambda study: (*falls.runs(study), study.leg_closure()))
 def exact(study: ItuStudy, load: Load) -> Picture:
-    """Draw it."""
     found = scores(study, load)
     arms = {
         method: [
@@ -269,7 +267,6 @@ def exact(study: ItuStudy, load: Load) -> Picture:
         paper='The ZMP is where the contact makes no moment along the ground.',
         ours='Zero but for rounding in all {walks} walks. The corrected closed form of the legs '
         'closes to {opening} on 2000 random poses.',
-        why='',
         data=Table(
             ('method', 'step time [s]', 'arm [nm]'),
             [[LABELS[method], *row] for method, rows in arms.items() for row in rows],
@@ -283,7 +280,6 @@ _ROOM = {'converging': 0.62, 'constant': 0.8, 'filtered': 1.0}
 
 @figure(lambda study: falls.runs(study))
 def errors(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found, grid = scores(study, load), study.grid
 
     def draw(look: Look, width: float) -> Any:
@@ -316,7 +312,6 @@ def errors(study: ItuStudy, load: Load) -> Picture:
         ours='Where CCG and the constant vector both finish, the constant vector’s mean error is '
         '{ratio_low} to {ratio_high} times that with CCG, {ratio_median} in the median. With CCG '
         'it is {low} to {high}; with the dynamics filter {filtered_low} to {filtered_high}.',
-        why='',
         data=Table(
             ('method', 'foot', 'step time [s]', 'walks', 'falls', 'least mean error [mm]',
              'median mean error [mm]', 'largest mean error [mm]'),
@@ -394,7 +389,6 @@ def _run(study: ItuStudy, method: str, step_time: float) -> Run:
 
 @figure(_zmp_gap_runs)
 def zmp_gap(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     times = study.grid.step_times
     gaps = {
         (method, time): [
@@ -451,7 +445,6 @@ def zmp_gap(study: ItuStudy, load: Load) -> Picture:
         'finished; of those with the constant vector, whose CoG is not where it should be, of '
         '{right_constant}. The dynamics filter corrects the wanted CoG until at most '
         '{filtered_largest} of the gap are left at any step time.',
-        why='',
         data=Table(
             ('method', 'step time [s]', 'largest gap in x [mm]', 'largest gap in y [mm]'),
             [[LABELS[method], time, *gap] for (method, time), gap in gaps.items()],

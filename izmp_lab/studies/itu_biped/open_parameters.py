@@ -122,7 +122,6 @@ def falls(study: ItuStudy, load: Load) -> list[int]:
 
 @figure(_left_open_runs)
 def left_open(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     tried = list(variations(study))
     found = {
         (each, method): CogScore.from_arrays(load(_run(study, method, each)))
@@ -160,7 +159,6 @@ def left_open(study: ItuStudy, load: Load) -> Picture:
         'constant vector falls does: feet that stand closer together (as close as 0.065 m, the '
         'paper’s number, if that is from middle to middle) and hard contacts keep it upright. How '
         'large the error with CCG is depends on the contacts more than on anything else.',
-        why='',
         data=Table(
             ('parameter', 'value', 'method', 'falls in step', 'mean error [mm]',
              'largest error [mm]'),
@@ -234,7 +232,6 @@ _STYLES = (('ir-md', 's', (0, (4, 1.6))), ('mr-ad', 'o', '-'))
 
 @figure(lambda study: tuple(study.iterations(time) for time in STEP_TIMES))
 def iterations(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     counts = {time: load(study.iterations(time)) for time in STEP_TIMES}
     intervals = 1e3 * np.array(POINT_INTERVALS)
 
@@ -280,7 +277,6 @@ def iterations(study: ItuStudy, load: Load) -> Picture:
         '{paper_time} and {exact_time}. Three iterations per point hold for dense trajectories '
         'only. The CoG of the paper’s form moreover rests until it is 1 mm behind and then jumps, '
         'so the walks of this page are made with the exact form.',
-        why='',
         data=Table(
             ('step time [s]', 'time between points [ms]', 'form', 'mean iterations',
              'most iterations', 'largest residual [mm]', 'time per point [µs]'),

@@ -56,7 +56,6 @@ _EDGE = 1e-3  # this close to the edge of the sole the robot tips [m]
 
 @figure(lambda study: (study.tracks('converging', SHOWN),))
 def fig9(study: ItuStudy, load: Load) -> Picture:
-    """Draw fig. 9."""
     return picture_of('converging', load(study.tracks('converging', SHOWN)))
 
 
@@ -156,7 +155,6 @@ def _margin(walk: Any, count: int) -> Array:
 
 @figure(lambda study: (study.tracks('constant', SHOWN),))
 def fig10(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     return picture_of('constant', load(study.tracks('constant', SHOWN)))
 
 
@@ -182,7 +180,6 @@ def _fig11_runs(study: ItuStudy) -> tuple[Run, ...]:
 
 @figure(_fig11_runs)
 def fig11(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     walks = {
         (setting, method): load(study.tracks(method, setting))
         for setting in _SETTINGS

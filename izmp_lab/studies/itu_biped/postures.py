@@ -42,7 +42,6 @@ def _fig7_runs(study: ItuStudy) -> tuple[Run, ...]:
 
 @figure(_fig7_runs)
 def fig7(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
 
     def draw(look: Look, width: float) -> Any:
@@ -157,7 +156,6 @@ def _fig8_runs(study: ItuStudy) -> tuple[Run, ...]:
 
 @figure(_fig8_runs)
 def fig8(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
     plan = walks['converging']
 
@@ -265,7 +263,6 @@ def _run(study: ItuStudy, setting: Setting) -> Run:
 
 @figure(lambda study: tuple(_run(study, setting) for setting in _settings()))
 def literal(study: ItuStudy, load: Load) -> Picture:
-    """Draw the figure."""
     found = {setting: CogScore.from_arrays(load(_run(study, setting))) for setting in _settings()}
     names = [f'{foot_text(s.foot)}, {s.step_time:.1f} s, {s.friction:.1f}' for s in found]
 

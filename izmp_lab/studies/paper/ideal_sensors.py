@@ -28,7 +28,6 @@ COLOURS = ('mr-ad', 'ir-md', 'cop', 'other', 'ink')
 
 @figure(lambda campaign: tuple(campaign.exact(case) for case in campaign.walks.values()))
 def exact(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     found = {name: load(campaign.exact(case)) for name, case in campaign.walks.items()}
     times = {name: run['times'] for name, run in found.items()}
     arms = {name: 1e9 * run['arm'] for name, run in found.items()}
@@ -125,7 +124,6 @@ def _fig6_runs(campaign: Campaign) -> tuple[Run, ...]:
 
 @figure(_fig6_runs)
 def fig6(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     mr_ad, ir_md = load(campaign.izmp(MR_AD)), load(campaign.izmp(IR_MD))
     times = mr_ad['times']
     start, stop = full_step(mr_ad['step_begins'])
@@ -298,7 +296,6 @@ def _fig7_runs(campaign: Campaign) -> tuple[Run, ...]:
 
 @figure(_fig7_runs)
 def fig7(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     found = {case: load(campaign.convergence(*case)) for case in CASES}
     errors = {case: 1e3 * run['errors'] for case, run in found.items()}
     own = {case: 1e3 * run['own'] for case, run in found.items()}

@@ -171,7 +171,6 @@ def _fig8_runs(campaign: Campaign) -> tuple[Run, ...]:
 
 @figure(_fig8_runs)
 def fig8(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     ideal = {name: load(campaign.izmp(setup)) for name, setup in _METHODS.items()}
     noisy = {name: load(campaign.izmp(setup, True)) for name, setup in _METHODS.items()}
     times = ideal['mr_ad']['times']
@@ -220,7 +219,6 @@ def fig8(campaign: Campaign, load: Load) -> Picture:
         ours='The noise of y is {mr_ad_y} for MR-AD and {ir_md_y} for IR-MD (RMS), {ratio} times '
         'as much; {mr_ad_inside} and {ir_md_inside} of the samples lie within ± 2 σ (95.4 % of a '
         'normal distribution do).',
-        why='',
         data=Table(
             ('time [s]',
              *(f'{label} {kind} {axis} [m]' for label in _LABELS.values()
@@ -288,7 +286,6 @@ def scores_of(campaign: Campaign, load: Load) -> dict[str, MeasureScore]:
     lambda campaign: tuple(run for setup in campaign.setups for run in campaign.printed(setup))
 )
 def fig9(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     scores = scores_of(campaign, load)
 
     def draw(look: Look, width: float) -> Any:
@@ -370,7 +367,6 @@ def _fig10_runs(campaign: Campaign) -> tuple[Run, ...]:
 
 @figure(_fig10_runs)
 def fig10(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     everything = (*SOURCES, SETUP_E.aligned())
     scores = {s.name: MeasureScore.of(campaign.printed(s), load) for s in everything}
 

@@ -34,7 +34,6 @@ _SETUP = SETUP_D.aligned()
 
 @figure(lambda campaign: (campaign.slope(_SETUP),))
 def fig11(campaign: Campaign, load: Load) -> Picture:
-    """Draw the figure."""
     walk = load(campaign.slope(_SETUP))
     cycles = {place: _cycle(walk, code) for place, code in _PLACES.items()}
 
@@ -186,7 +185,6 @@ def _mean(values: Array) -> float:
 
 @figure(lambda campaign: (campaign.push(SETUP_D.aligned()),))
 def push(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     run = load(campaign.push(SETUP_D.aligned()))
     times, pushed = run['times'], run['pushed']
     begin = float(times[pushed][0])
@@ -236,7 +234,6 @@ def push(campaign: Campaign, load: Load) -> Picture:
         paper='Only without external forces are CoP and IZMP the same; no measurement.',
         ours='The gap is {gap} in the mean while it pushes, {expected} are what the push '
         'explains (difference {error}); before, it is {calm}.',
-        why='',
         data=Table(
             ('time [s]', 'IZMP y [m]', 'CoP y [m]', 'gap [mm]', 'explained gap [mm]'),
             np.column_stack([t, run['izmp'][shown, 1], run['cop'][shown, 1], gap[shown],

@@ -57,7 +57,6 @@ def _blocks(campaign: Campaign) -> dict[tuple[str, str, float], tuple[Run, ...]]
 
 @figure(lambda campaign: tuple(run for block in _blocks(campaign).values() for run in block))
 def density(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     found = {
         key: MeasureScore.of(block, load).of_measure('paper')
         for key, block in _blocks(campaign).items()
@@ -155,7 +154,6 @@ def density_for(wanted: float, densities: Array, values: Array) -> float:
     )
 )
 def zero_crossing(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     measures = load(campaign.phases(SETUP_B))['measures'][:, 1]
     delta, sums = (measures[:, MEASURES.index(name)] for name in ('paper', 'relative'))
     found, ideal = load(campaign.izmp(SETUP_B)), load(campaign.izmp(SETUP_B.reference()))
@@ -206,7 +204,6 @@ def zero_crossing(campaign: Campaign, load: Load) -> Picture:
         ours='Δ lies between {least} and {most} for the same walk and the same ideal sensors, '
         'only sampled at other instants; Σ|f − f_ref|/Σ|f_ref| between {sum_least} and '
         '{sum_most}. The worst 1 % of the samples make {share} of Δ.',
-        why='',
         data=Table(
             ('shift [ms]', 'the paper’s Δ [%]', 'Σ metric [%]'),
             np.column_stack([shift, delta, sums]).tolist(),
@@ -226,7 +223,6 @@ SETUPS = (*PAPER_SETUPS, *(setup.aligned() for setup in PAPER_SETUPS))
 
 @figure(lambda campaign: tuple(campaign.spread(setup) for setup in SETUPS))
 def prediction(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     spreads = {setup.name: load(campaign.spread(setup)) for setup in SETUPS}
     sizes = {
         name: {kind: 1e3 * _rms(run[kind]) for kind in ('predicted', 'observed')}
@@ -366,7 +362,6 @@ def _sensitivity_runs(campaign: Campaign) -> tuple[Run, ...]:
 
 @figure(_sensitivity_runs)
 def sensitivity(campaign: Campaign, load: Load) -> Picture:
-    """Draw it."""
     found = {
         name: [(x, MeasureScore.of(block, load).of_measure('rms')) for x, block in points]
         for name, points in _scores(campaign).items()
@@ -428,7 +423,6 @@ def sensitivity(campaign: Campaign, load: Load) -> Picture:
         'paper’s quotients it is {paper_125} at 125 Hz, {paper_250} at 250 Hz, {paper_500} at '
         '500 Hz and {paper_1000} at 1 kHz; with aligned quotients {aligned_125}, '
         '{aligned_250}, {aligned_500} and {aligned_1000}: there slower sensors are quieter.',
-        why='',
         data=Table(
             ('varied', 'value', 'RMS of y [mm]', '± [mm]'),
             [
