@@ -84,7 +84,7 @@ setup(
             'backports.zstd; python_version < "3.14"',
         ],
         'sim': ['mujoco>=3.3.4'],
-        # Pictures of models, plans, studies and comparisons; reports need none of it.
+        # Pictures of models, plans, studies, comparisons, and of reports without scripts.
         'plots': ['matplotlib>=3.5'],
         'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.

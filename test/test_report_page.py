@@ -126,7 +126,7 @@ def reports(tmp_path_factory):
 
 
 @pytest.mark.parametrize('name', SCENARIOS)
-def test_the_page_needs_nothing_else(reports, name):
+def test_the_page_needs_nothing_else_and_its_pictures_are_well_formed(reports, name):
     page, _, html = reports[name]
     assert not {'script', 'link', 'img', 'iframe', 'object', 'embed'} & set(page.tags)
     assert page.values('src') == []
@@ -135,21 +135,11 @@ def test_the_page_needs_nothing_else(reports, name):
     assert set(outward) == {'https://doi.org/10.1007/s10514-023-10092-x'}
     assert re.findall(r'url\((?!#)', html) == []
     assert '@import' not in html
-
-
-@pytest.mark.parametrize('name', SCENARIOS)
-def test_ids_are_unique_and_every_reference_has_its_target(reports, name):
-    page, _, html = reports[name]
     ids = page.values('id')
     assert len(ids) == len(set(ids))
     references = re.findall(r'url\(#([^)]+)\)', html)
     references += [value[1:] for value in page.values('xlink:href')]
     assert set(references) <= set(ids)
-
-
-@pytest.mark.parametrize('name', SCENARIOS)
-def test_figures_are_well_formed_and_coloured_by_the_page(reports, name):
-    _, _, html = reports[name]
     for svg in re.findall(r'<svg.*?</svg>', html, flags=re.S):
         ElementTree.fromstring(svg.replace('<svg', '<svg xmlns:xlink="x"', 1))
         assert not re.search(r'#0a0b', svg)

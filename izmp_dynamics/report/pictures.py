@@ -13,8 +13,8 @@ from izmp_dynamics.pages.rendering import inline_svg
 from izmp_dynamics.pages.styles import HALF, NARROW, STYLES, WIDE, LineStyle
 from izmp_dynamics.report.ground import Ground, fitted
 from izmp_dynamics.report.page import Figure
-from izmp_dynamics.report.plots import Plot, Trace, gap_reference
-from izmp_dynamics.verdict.formatting import newtons, percent, seconds
+from izmp_dynamics.report.plots import Plot, Trace, gap_reference, in_words
+from izmp_dynamics.verdict.formatting import newtons, seconds
 from izmp_dynamics.verdict.scene import Scene, label_of
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.summary import Summary
@@ -166,8 +166,7 @@ def _draw_trace(look: Look, ax: Any, time: Array, trace: Trace) -> None:
     single = known & ~np.append(False, known[:-1]) & ~np.append(known[1:], False)
     if 10 * single.sum() > known.sum():
         size = _SINGLE if single.sum() <= _FEW else max(trace.style.width, 1.25)
-        dots = {'linestyle': 'none', 'marker': '.', 'markersize': size, 'markeredgewidth': 0}
-        ax.plot(time[single], trace.values[single], **style | dots)
+        ax.plot(time[single], trace.values[single], **style | _dots(size))
 
 
 def _ground(scene: Scene, ground: Ground) -> Figure:
@@ -178,7 +177,10 @@ def _ground(scene: Scene, ground: Ground) -> Figure:
         x, y, height = fitted(ground.x, ground.y, width)
         unit, scale = ('mm', 1000.0) if x[1] - x[0] < 2.0 else ('m', 1.0)
         entries = [
-            Entry(legible(label_of(t.name)), sample(look, t.style, **_dots(t.as_line, 5.0)))
+            Entry(
+                legible(label_of(t.name)),
+                sample(look, t.style, **{} if t.as_line else _dots(5.0)),
+            )
             for t in reversed(ground.tracks)
         ]
         entries.append(Entry('support polygon', patch(look, 'sole', alpha=0.3)))
@@ -197,8 +199,7 @@ def _ground(scene: Scene, ground: Ground) -> Figure:
                         **shape,
                     ))  # fmt: skip
         for track in ground.tracks:
-            size = 2.2 if len(track.points) > 1 else 6.0
-            dots = _dots(track.as_line, size)
+            dots = {} if track.as_line else _dots(2.2 if len(track.points) > 1 else 6.0)
             ax.plot(*(scale * track.points.T), **stroke(look, track.style, **dots))
         ax.plot(*(scale * ground.place), **stroke(look, _EDGE, **_RING))
         along = ('x forward', 'y to the left')
@@ -213,15 +214,10 @@ def _ground(scene: Scene, ground: Ground) -> Figure:
     return Figure(title, svgs, _with_hidden(ground.caption, ground.out_of_view))
 
 
-def _dots(as_line: bool, size: float) -> dict[str, Any]:
-    if as_line:
-        return {}
+def _dots(size: float) -> dict[str, Any]:
     return {'linestyle': 'none', 'marker': '.', 'markersize': size, 'markeredgewidth': 0}
 
 
 def _with_hidden(caption: str, out_of_view: Mapping[str, float]) -> str:
-    shares = {name: share for name, share in out_of_view.items() if share > 0}
-    if not shares:
-        return caption
-    texts = [f'{label_of(name)} {percent(share)}' for name, share in shares.items()]
-    return f'{caption} Outside the view: {", ".join(texts)} of the values.'
+    hidden = in_words(out_of_view)
+    return f'{caption} Outside the view: {hidden} of the values.' if hidden else caption

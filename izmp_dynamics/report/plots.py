@@ -66,12 +66,7 @@ class Plot:
     @property
     def hidden(self) -> str:
         """What the limits hide; empty where they hide nothing."""
-        texts = [
-            f'{_label(name)} {percent(share)}'
-            for name, share in self.out_of_view.items()
-            if share > 0
-        ]
-        return ', '.join(texts)
+        return in_words(self.out_of_view)
 
 
 def plots_of(scene: Scene, summary: Summary) -> dict[str, Plot]:
@@ -213,3 +208,9 @@ def _any_value(signals: Mapping[str, Array]) -> bool:
 
 def _label(signal: str) -> str:
     return signal if signal in ('measured', 'averaged') else label_of(signal)
+
+
+def in_words(out_of_view: Mapping[str, float]) -> str:
+    """Name each signal with the share of its values that limits hide, if they hide any."""
+    shown = ((_label(name), share) for name, share in out_of_view.items() if share > 0)
+    return ', '.join(f'{label} {percent(share)}' for label, share in shown)
