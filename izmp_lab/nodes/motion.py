@@ -1,4 +1,4 @@
-"""Node motion: the planned motion, for controllers and viewers."""
+"""Node motion: the planned motion, for controllers and viewers, from a plan or by commands."""
 
 import math
 from typing import Any

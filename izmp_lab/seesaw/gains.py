@@ -1,4 +1,4 @@
-"""Gains of the momentum controllers: the authors', and tuned ones."""
+"""Gains of the momentum controllers, the authors' and tuned ones, and the reference of the CoM."""
 
 import math
 from collections.abc import Callable, Mapping

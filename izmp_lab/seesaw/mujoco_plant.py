@@ -1,4 +1,4 @@
-"""The plant with real contacts: MuJoCo rolls the board and holds the feet by friction."""
+"""The plant with real contacts, MuJoCo, and the recording of its runs."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

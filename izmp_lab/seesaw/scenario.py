@@ -1,4 +1,4 @@
-"""A whole run on the seesaw: check, simulation, recording, summary."""
+"""A whole run on the seesaw: check, simulation, recording, log, summary."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Parameters of the simulated world: physics, servos, pushes."""
+"""Parameters of the simulated world: physics, servos, pushes as they are written."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The equations of the paper against motions that were computed without them."""
+"""What the runs rest on: equations, the IZMP on the moving board, the two plants."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Why mixed momentum control tracks better: the same gains, and tuned ones, for both."""
+"""How far the controllers go: gains, the largest push, friction of the joints."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

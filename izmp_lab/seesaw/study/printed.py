@@ -1,4 +1,4 @@
-"""How the controllers look and what they are called in all figures of the seesaw."""
+"""Figs. 2 to 5 of the paper, and how the controllers look in all figures of the seesaw."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The joint torques that a plan needs, by inverse dynamics with the planned ground reaction."""
+"""What the servos are told besides the plan: planned joint torques, ankle feedback."""
 
 import copy
 from dataclasses import dataclass

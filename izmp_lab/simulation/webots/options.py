@@ -1,4 +1,4 @@
-"""The options of the plugin: what stands inside <plugin> in the URDF."""
+"""The options of the plugin, and the names of the devices: what stands in the URDF for it."""
 
 import math
 from collections.abc import Callable, Mapping

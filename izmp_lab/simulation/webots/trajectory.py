@@ -1,4 +1,4 @@
-"""A motion of joints that a message asks for."""
+"""A motion of joints that a message asks for, and how it is begun and followed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

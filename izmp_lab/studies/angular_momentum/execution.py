@@ -1,4 +1,4 @@
-"""The walks in MuJoCo, on the robots' own soles and on shorter ones."""
+"""The walks in MuJoCo, on the robots' own soles and on shorter ones; times of planning."""
 
 import dataclasses
 from typing import Any

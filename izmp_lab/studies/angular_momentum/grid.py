@@ -1,4 +1,4 @@
-"""Step time and step length: where the estimation works, and where and why it stops."""
+"""What the estimation depends on: step time and length, weights, nodes, window."""
 
 import dataclasses
 import itertools

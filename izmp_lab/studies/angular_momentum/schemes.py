@@ -1,4 +1,4 @@
-"""E1 to E4 of the poster: how far the ZMP of all bodies is from the wanted one."""
+"""E1 to E4 of the poster: the ZMP of all bodies and the centre of mass, and how they look."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How long before the fall the alarm comes."""
+"""How long before the fall the alarm comes, also over a bus, and where it failed."""
 
 from typing import Any
 

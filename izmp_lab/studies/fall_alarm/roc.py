@@ -1,4 +1,4 @@
-"""False alarms against falls that are seen in time, over the threshold."""
+"""False alarms against falls that are seen in time; whether the probability is right."""
 
 from typing import Any
 

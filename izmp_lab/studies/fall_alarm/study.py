@@ -1,4 +1,4 @@
-"""Which trials the experiment makes."""
+"""Which trials the experiment makes, and what alarms are worth in them."""
 
 import dataclasses
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the paper leaves open: what was taken, and what becomes of the two walks otherwise."""
+"""What the paper leaves open and what becomes of the walks otherwise; what Algorithm 1 costs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Fig. 9: ZMP and CoG over time with CCG."""
+"""Figs. 9 to 11: ZMP, CoG and the error of the CoG over time."""
 
 from typing import Any
 

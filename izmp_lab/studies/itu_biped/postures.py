@@ -1,4 +1,4 @@
-"""Fig. 7: poses of the robot with and without CCG."""
+"""How the robot walks: figs. 7 and 8, and Algorithm 1 as it is printed."""
 
 from collections.abc import Iterator
 from typing import Any

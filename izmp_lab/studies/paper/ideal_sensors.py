@@ -1,4 +1,4 @@
-"""First of all: on the exact motion the IZMP is what the ground does."""
+"""Figures with ideal sensors: the exact motion, figs. 6 and 7."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bars with confidence intervals on a logarithmic axis, as in figs. 9 and 10, and their table."""
+"""Figures with noisy sensors: figs. 8 to 10."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -269,7 +269,7 @@ def _sensor_facts(campaign: Campaign, found: Arrays) -> tuple[Fact, ...]:
 
 
 SHOWN = (SETUP_A, SETUP_B, SETUP_C, SETUP_D)
-FIG9_REPRODUCED = (SETUP_B, SETUP_D)
+AMONG_REPETITIONS = (SETUP_B, SETUP_D)
 """Setups whose printed Δ a repetition could have; A and C are on the list of what is missing."""
 
 RISE = (1.8, 2.3)
@@ -331,7 +331,7 @@ def _fig9_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
         for setup in (*SHOWN, SETUP_C_FAST, *(setup.aligned() for setup in SHOWN))
         for fact in score_facts(setup, scores[setup.name])
     ]
-    for setup in FIG9_REPRODUCED:
+    for setup in AMONG_REPETITIONS:
         delta, printed = scores[setup.name].of_measure('paper'), PAPER_PERCENT[setup.name]
         low, high = (number(end, 1) for end in delta.range)
         facts.append(

@@ -1,4 +1,4 @@
-"""The sensors on the root as the experiments see them: ideal readings and white noise."""
+"""What a setup sees of a walk: ideal readings, white noise, samples and their quotients."""
 
 import dataclasses
 from dataclasses import dataclass

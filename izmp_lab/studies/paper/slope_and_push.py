@@ -1,4 +1,4 @@
-"""Fig. 11: walking from level ground onto a slope."""
+"""Figures of the other walks: onto a slope (fig. 11), and under a push."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: which noise densities its relative errors would need."""
+"""What the errors depend on: noise densities, zero crossings, predicted σ, distance and rate."""
 
 import math
 from typing import Any

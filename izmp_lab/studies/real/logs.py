@@ -1,4 +1,4 @@
-"""Which recordings there are in a folder, and with which robot files."""
+"""Which recordings there are in a folder, with which robot files, and what is made of them."""
 
 import dataclasses
 import hashlib

@@ -1,4 +1,4 @@
-"""The page of `izmp experiments real`."""
+"""The figures of recordings and the page of `izmp experiments real`."""
 
 import math
 from dataclasses import dataclass
