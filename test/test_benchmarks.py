@@ -148,11 +148,11 @@ def planted_errors():
 
 @pytest.mark.parametrize('error', planted_errors(), ids=lambda error: error.name)
 def test_an_error_to_plant_is_about_a_text_that_is_there_once(error):
-    source = (REPOSITORY / 'izmp_dynamics' / error.file).read_text()
+    source = (REPOSITORY / error.file).read_text()
     assert source.count(error.right) == 1
     assert error.wrong not in source
     for name in error.tests:
-        assert (REPOSITORY / f'test/test_{name}.py').is_file()
+        assert [*(REPOSITORY / 'test').glob(f'**/test_{name}.py')]
 
 
 def test_the_list_of_errors_to_plant():

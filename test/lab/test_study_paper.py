@@ -168,7 +168,7 @@ def test_looks_have_a_colour_for_every_name():
 def test_a_claim_that_fails_is_an_exit_status_if_wanted(tmp_path, monkeypatch, strict, status):
     from izmp_lab.studies.paper import ideal_sensors
 
-    monkeypatch.setattr(ideal_sensors.fig6, 'LARGEST_MEAN', 0.0)
+    monkeypatch.setattr(ideal_sensors, 'LARGEST_MEAN', 0.0)
     command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
     assert main([*command, '-o', str(tmp_path / 'out'), *strict]) == status
 
