@@ -25,7 +25,11 @@ _FILE = Path('share/example-robot-data/robots/icub_description/robots/icub.urdf'
 
 
 def icub_urdf() -> Urdf:
-    """Return the URDF of iCub with 23 joints and the inertias of its right leg."""
+    """Return the URDF of iCub with 23 joints and the inertias of its right leg.
+
+    Raises:
+        MissingDependencyError: if example-robot-data is not installed.
+    """
     original = read_urdf(_original())
     root = etree.fromstring(original.text.encode())
     _remove_shapes(root)
@@ -164,7 +168,12 @@ class BalancingRobot:
 
 
 def load_balancing_robot(name: str = 'icub') -> BalancingRobot:
-    """Load a robot by name."""
+    """Load a robot by name.
+
+    Raises:
+        UnknownNameError: if there is no such robot.
+        MissingDependencyError: if its URDF is not installed.
+    """
     if name not in ROBOTS:
         raise UnknownNameError('robot that balances', name, ROBOTS)
     return ROBOTS[name]()

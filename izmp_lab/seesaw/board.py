@@ -205,6 +205,9 @@ def stance(robot: BalancingRobot, seesaw: Seesaw) -> BalanceState:
 
     Newton's method: fifteen conditions, the twelve coordinates of the soles, x and y of the CoM
     and the mean knee angle, are met by the twelve joints of the legs and x, y, z of the root.
+
+    Raises:
+        MotionError: if the legs do not reach the places of the feet.
     """
     problem = _Stance(robot, seesaw)
     unknown = problem.guess()

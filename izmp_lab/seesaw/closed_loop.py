@@ -64,6 +64,9 @@ class SeesawPlant(Protocol):
 
         Returns:
             The state after it.
+
+        Raises:
+            SimulationError: if the simulation diverges.
         """
 
 
@@ -143,6 +146,9 @@ def balance_on_seesaw(
 
     Returns:
         The run; shorter than wanted if the robot fell, and `fall` says how.
+
+    Raises:
+        SimulationError: if the duration is not positive, or a push does not end within it.
     """
     ticks = round(duration / TICK) if 0.0 < duration < 1e6 else 0
     if ticks < 1:

@@ -37,7 +37,11 @@ class ComReference:
 
     @classmethod
     def parse(cls, text: str) -> 'ComReference':
-        """Read 'constant' or 'sine:AMPLITUDE:FREQUENCY'."""
+        """Read 'constant' or 'sine:AMPLITUDE:FREQUENCY'.
+
+        Raises:
+            SimulationError: if the text has not that form, or as the constructor does.
+        """
         kind, *values = text.split(':')
         try:
             numbers = [float(value) for value in values]
@@ -123,6 +127,9 @@ def gains(kind: str, joint_names: tuple[str, ...], which: str = 'authors') -> Ga
         kind: 'mixed' or 'robot'.
         joint_names: of the robot.
         which: 'authors' or 'tuned'.
+
+    Raises:
+        UnknownNameError: if there is no such controller or set of gains.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError('controller', kind, CONTROLLERS)

@@ -75,7 +75,11 @@ def check_loop(controller: MomentumController, tick: float) -> LoopCheck:
 
 
 def require_stable(controller: MomentumController, tick: float) -> LoopCheck:
-    """Do the check."""
+    """Do the check.
+
+    Raises:
+        ModelError: if the loop is unstable; the message names joint and remedy.
+    """
     check = check_loop(controller, tick)
     if check.stable:
         return check

@@ -228,6 +228,9 @@ class SeesawRecorder:
             seesaw: the plant.
             motion: name of the run.
             fall: how the robot fell; empty if it stands.
+
+        Raises:
+            SimulationError: if the rate of the sensors does not divide that of the physics.
         """
         samples = StepSamples.joined([block.filled() for block in self._blocks])
         period = round(self._divisor(seesaw) * seesaw.time_step * NANOSECONDS)
@@ -257,6 +260,9 @@ def record_seesaw(
         files: name → text of further files in it.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
     """
     sensed = seesaw.sensed
     record(

@@ -68,6 +68,9 @@ def build_seesaw(
         file: names the sensors.
         seesaw: the board.
         physics: of the contacts.
+
+    Raises:
+        IzmpError: if MuJoCo cannot simulate it.
     """
     builder = _SeesawBuilder(robot, urdf, file, seesaw, physics)
     return compiled(builder, urdf)

@@ -63,6 +63,9 @@ def record_states(
         files: name → text of further files in it.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
     """
     stamps = np.array([NANOSECONDS + round(1e9 * state.time) for state in states], dtype=np.int64)
     n = robot.model.dof
@@ -145,6 +148,11 @@ def simulate_seesaw(
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
         progress: is called now and then with the part that is simulated, 0 … 1.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
+        ModelError: if the loop of controller and robot is unstable, before anything is simulated.
+        IzmpError: if it cannot be simulated.
     """
     if plant not in PLANTS:
         raise UnknownNameError('plant', plant, PLANTS)

@@ -127,6 +127,10 @@ def run_trial(file: RobotFile, trial: ItuTrial) -> Outcome:
     Args:
         file: the robot file of the ITU Biped.
         trial: what to try.
+
+    Raises:
+        MotionError: if the walk cannot be planned.
+        MissingDependencyError: without MuJoCo.
     """
     shod = _with_soles(file, trial.foot)
     biped = Biped.of(shod, posture={})

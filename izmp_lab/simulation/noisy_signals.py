@@ -49,7 +49,11 @@ SENSOR_NOISE: Mapping[str, SensorNoise] = {
 
 
 def sensor_noise(name: str) -> SensorNoise:
-    """Return the noise of a unit by its name."""
+    """Return the noise of a unit by its name.
+
+    Raises:
+        UnknownNameError: if it is not in SENSOR_NOISE.
+    """
     if name not in SENSOR_NOISE:
         raise UnknownNameError('sensor noise', name, SENSOR_NOISE)
     return SENSOR_NOISE[name]
@@ -86,6 +90,10 @@ def add_noise(run: SimulatedRun, file: RobotFile, noise: SensorNoise, seed: int)
         file: the robot file; it names the signals.
         noise: the densities.
         seed: the same seed gives the same noise.
+
+    Raises:
+        SimulationError: if the run has less than two samples, and so no rate.
+        SensingError: if the seed is negative.
     """
     if len(run) < 2:
         raise SimulationError(

@@ -32,7 +32,12 @@ class Physics:
 
     @classmethod
     def at_rate(cls, rate: float, friction: float | None = None) -> 'Physics':
-        """Return the default physics at so many steps per second, with a friction if given."""
+        """Return the default physics at so many steps per second, with a friction if given.
+
+        Raises:
+            SimulationError: if the rate is not 100 Hz to 10 kHz, if its step is not a whole
+                number of microseconds, or if the friction is not positive.
+        """
         microseconds = 1e6 / rate if 100.0 <= rate <= 10_000.0 else 0.0
         if microseconds != round(microseconds) or not microseconds:
             raise SimulationError(
@@ -151,7 +156,11 @@ class Shove:
 
     @classmethod
     def parse(cls, text: str, link: str = 'trunk') -> 'Shove':
-        """Read 'NEWTONS:DIRECTION:START[:DURATION]'."""
+        """Read 'NEWTONS:DIRECTION:START[:DURATION]'.
+
+        Raises:
+            SimulationError: if the text has not that form, or as the constructor does.
+        """
         parts = text.split(':')
         try:
             force, direction, start, *rest = parts
@@ -166,7 +175,11 @@ class Shove:
         return cls(numbers[0], direction, numbers[1], duration, link)
 
     def push(self, plan: MotionPlan) -> Push:
-        """Return the push in the world, turned as the planned root faces when it starts."""
+        """Return the push in the world, turned as the planned root faces when it starts.
+
+        Raises:
+            SimulationError: if it does not end within the plan.
+        """
         if self.start + self.duration > plan.duration + 1e-9:
             raise SimulationError(
                 f'A push from {self.start:g} s to {self.start + self.duration:g} s does not fit '

@@ -112,6 +112,10 @@ def record(
         files: name → text of further files in the folder.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
+        SimulationError: if the robot file names the topics of noisy copies.
     """
     check_recordable(file, path, storage, overwrite)
     marks = {'motion': run.motion, 'robot': run.robot, 'fell': 'yes' if run.fall else 'no'}
@@ -140,6 +144,9 @@ def record_sensors(
         file: the robot file; it names topics and frames.
         path: folder that the bag will be.
         overwrite: replace an existing bag.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
     """
     with BagWriter(path, overwrite=overwrite) as bag:
         _write_description(bag, read_urdf(file.urdf_path), int(signals.stamps[0]))

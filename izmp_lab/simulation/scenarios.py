@@ -50,6 +50,10 @@ def simulate_sway(
 
     Returns:
         The run. If the robot fell, the bag is kept, its metadata say so, and so does `run.fall`.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
+        IzmpError: if the robot cannot be simulated or the motion not be planned.
     """
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
@@ -157,6 +161,11 @@ def simulate_walk(
     Returns:
         Plan and run. If the robot fell, the bag is kept, its metadata say so, and so does
         `run.fall`.
+
+    Raises:
+        BagError: if the bag exists or cannot be written.
+        MotionError: if the robot cannot walk like that; the message names step, joint and value.
+        IzmpError: if the robot cannot be simulated.
     """
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)

@@ -150,7 +150,11 @@ class SimulatedRun(_ReadOnly):
         return len(self.stamps)
 
     def cop_in_ground(self) -> Array:
-        """Return the centre of pressure in the frame of a ground that moves, (T, 3) [m]."""
+        """Return the centre of pressure in the frame of a ground that moves, (T, 3) [m].
+
+        Raises:
+            SimulationError: if the ground does not move.
+        """
         if self.ground is None:
             raise SimulationError(
                 'The ground of this run does not move; it has no frame.', kind='ground_at_rest'
@@ -160,7 +164,11 @@ class SimulatedRun(_ReadOnly):
         return seen
 
     def require_standing(self) -> None:
-        """Do nothing if the robot stands."""
+        """Do nothing if the robot stands.
+
+        Raises:
+            SimulationError: if it fell.
+        """
         if self.fall:
             raise SimulationError(self.fall, kind='fell', fall=self.fall)
 

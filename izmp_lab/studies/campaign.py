@@ -33,6 +33,10 @@ def perform_all(
         store: keeps the results; what it has is not done again.
         cluster: where; its computers must reach the store by the same path.
         progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: if a run cannot be done; the finished ones are kept.
+        KeyboardInterrupt: likewise.
     """
     ordered = _in_order(runs)
     waiting = [run for run in ordered if not _is_kept(run, store)]

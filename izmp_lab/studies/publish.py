@@ -72,6 +72,9 @@ def publish(
         only: names of figures; all of them if empty.
         cluster: where the runs are done.
         progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: a sentence that says what is wrong; finished runs are kept.
     """
     from izmp_dynamics.pages.rendering import render
 
@@ -92,7 +95,11 @@ def publish(
 
 
 def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:
-    """Return the modules that are wanted, in the order of the page; all if `only` is empty."""
+    """Return the modules that are wanted, in the order of the page; all if `only` is empty.
+
+    Raises:
+        UnknownNameError: if one does not exist.
+    """
     for name in only:
         if name not in figures:
             raise UnknownNameError('figure', name, figures)

@@ -22,7 +22,11 @@ class RobotKey:
 
     @classmethod
     def of(cls, path: Path) -> 'RobotKey':
-        """Read a robot file and its URDF."""
+        """Read a robot file and its URDF.
+
+        Raises:
+            RobotFileError: if they cannot be read.
+        """
         robot: RobotFile = load_robot_file(path)
         digest = hashlib.sha256(Path(path).read_bytes())
         try:

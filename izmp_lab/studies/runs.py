@@ -51,7 +51,11 @@ class Store:
             return None
 
     def keep(self, kind: str, key: Mapping[str, Any], arrays: Arrays) -> None:
-        """Keep a finished run."""
+        """Keep a finished run.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
         try:
             write_whole(self.path(kind, key), lambda file: _save(file, **arrays))
         except OSError as error:

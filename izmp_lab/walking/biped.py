@@ -47,6 +47,10 @@ class Biped:
             file: the robot file.
             posture: joint → position at rest [rad]; all others are at zero.
             model: the robot, if it has been loaded already.
+
+        Raises:
+            MotionError: if the robot has not two legs with the geometry of `leg_ik`.
+            UnknownNameError: if the posture names an unknown joint.
         """
         model = model or load_model(file.urdf_path, file.root)
         if len(file.feet) != 2:

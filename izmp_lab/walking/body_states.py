@@ -59,11 +59,19 @@ class BodyMotion:
         self._root_from_com = np.zeros(3)
 
     def poses(self, course: Course, com: Com, times: Array) -> WholeBodyPoses:
-        """Find the poses at ascending times (K,) [s]."""
+        """Find the poses at ascending times (K,) [s].
+
+        Raises:
+            MotionError: if the centre of mass cannot be brought to where it is wanted.
+        """
         return self._poses(com(times), course.feet(times))[0]
 
     def states(self, course: Course, com: Com, times: Array) -> BodyStates:
-        """Find the states at ascending times (K,) [s], at least 5 ms apart."""
+        """Find the states at ascending times (K,) [s], at least 5 ms apart.
+
+        Raises:
+            MotionError: if the centre of mass cannot be brought to where it is wanted.
+        """
         around = (times[:, None] + NEARBY * np.array([-1.0, 0.0, 1.0])).ravel()
         feet = course.feet(around)
         poses, yaw = self._poses(com(around), feet)

@@ -156,6 +156,9 @@ class ComProgramme:
 
         Returns:
             (pieces + 3, 2) [m].
+
+        Raises:
+            InfeasibleError: if no motion fulfils the conditions.
         """
         shift = self.body.zmp_shift(momentum_rate)
         times = np.concatenate([self._samples, self._tail])

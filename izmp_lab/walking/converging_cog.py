@@ -109,6 +109,10 @@ def converge_cog(
         start: (3,) guess of the first root position [m]; every other point starts from the one
             before it.
         convergence: paper or exact form; exact if None.
+
+    Raises:
+        MotionError: if the CoG cannot be brought to where it is wanted.
+        ShapeError: if the arrays do not have the same length.
     """
     convergence = convergence or Convergence()
     rows = len(com)

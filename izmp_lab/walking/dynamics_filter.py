@@ -131,6 +131,9 @@ def filter_dynamics(
         task: what it is to do.
         passes: how often the reference is corrected; 0 leaves the motion of a point mass.
         check: is called with the poses of each pass; raises if a leg cannot reach a foot.
+
+    Raises:
+        MotionError: if the robot would leave the ground, or as `check` does.
     """
     corrected = task.zmp.point.copy()
     com = _com(biped, task, corrected, _course_on_level_ground(biped, task))
@@ -187,6 +190,9 @@ def whole_body(
         task: what it is to do.
         com: (T, 3) centre of mass in the world [m].
         check: is called with the poses; raises if a leg cannot reach a foot.
+
+    Raises:
+        MotionError: if the robot would leave the ground, or as `check` does.
     """
     poses = task.track(biped, com, task.feet, task.world_R_root, start=com[0])
     check(poses)

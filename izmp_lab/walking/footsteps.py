@@ -200,6 +200,10 @@ def plan_footsteps(biped: Biped, gait: Gait, ramp: Ramp) -> Footsteps:
     """Place the footholds of a walk that starts and ends with the feet side by side.
 
     The middle of the first stance is the world's origin, the walk goes along x.
+
+    Raises:
+        MotionError: if the walk turns on a ramp, the first stance or the walk would lie across
+            its edge, or two soles would overlap.
     """
     path = _Path(biped, gait, ramp)
     path.check_start()
@@ -268,7 +272,11 @@ class _Path:
 
 
 def check_overlap(footsteps: Footsteps, biped: Biped) -> None:
-    """Refuse footsteps of which two soles that stand would overlap."""
+    """Refuse footsteps of which two soles that stand would overlap.
+
+    Raises:
+        MotionError: naming the step.
+    """
     for step in range(len(footsteps.steps) + 1):
         left, right = (
             _sole(hold, polygon)

@@ -31,6 +31,10 @@ def make_plan(
         speed: of the walk [m/s].
         steps: of the walk.
         slope: of the ramp that the walk goes up [rad].
+
+    Raises:
+        UnknownNameError: another gait.
+        MotionError: if the robot cannot move like that.
     """
     if gait == 'walk':
         parameters = WalkParameters(speed=speed, steps=steps, time_step=time_step, slope=slope)
@@ -41,7 +45,11 @@ def make_plan(
 
 
 def load_biped(robot: RobotFile) -> Biped:
-    """Prepare a robot for walking: arms as biped31 holds them if it has such, else at zero."""
+    """Prepare a robot for walking: arms as biped31 holds them if it has such, else at zero.
+
+    Raises:
+        IzmpError: if it cannot be used, or has not two legs with the geometry of `leg_ik`.
+    """
     model = load_model(robot.urdf_path, robot.root)
     like_biped31 = set(BIPED31_POSTURE) <= set(model.joint_names)
     posture: Mapping[str, float] = BIPED31_POSTURE if like_biped31 else {}

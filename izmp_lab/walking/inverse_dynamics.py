@@ -77,6 +77,10 @@ def joint_torques(
 
     Returns:
         (T, n) torques [N·m] or forces [N] of the joints; a joint's includes those of its mimics.
+
+    Raises:
+        ShapeError: if an array has not n columns.
+        UnknownNameError: if a link is unknown.
     """
     for name, array in (('q', q), ('qd', qd), ('qdd', qdd)):
         if array.shape != (len(q), model.dof):

@@ -46,7 +46,12 @@ class Leg:
 
     @classmethod
     def of(cls, model: RobotModel, sole: str) -> 'Leg':
-        """Read the geometry of the leg that ends in the frame `sole`."""
+        """Read the geometry of the leg that ends in the frame `sole`.
+
+        Raises:
+            MotionError: if the joints between root and sole are not such a leg.
+            UnknownNameError: if there is no such frame.
+        """
         chain = _chain(model, sole)
         root_R_body, p_body = model.body_poses(np.zeros(model.dof))
         axes, origins = root_R_body[chain, :, 2], p_body[chain]
@@ -72,6 +77,9 @@ class Leg:
 
         Returns:
             (6,) or (T, 6) hip yaw, roll, pitch, knee (≥ 0), ankle pitch, roll [rad].
+
+        Raises:
+            MotionError: if a pose is out of reach.
         """
         root_R_foot = root_R_sole @ self.foot_R_sole.T
         p_ankle = p_sole_in_root - root_R_foot @ self.p_sole_in_foot

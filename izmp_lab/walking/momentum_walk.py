@@ -64,6 +64,10 @@ class Walker:
 
         Returns:
             The plan to be executed during this interval.
+
+        Raises:
+            MotionError: if the robot cannot even stand in the first cycle; without a check also if
+                the last plan ends before the robot stands.
         """
         if not self.stopped:
             try:
@@ -186,6 +190,9 @@ def plan_momentum_walk(
         course: what is wanted.
         height: of the centre of mass above the ground [m].
         parameters: of the generator.
+
+    Raises:
+        MotionError: if not even the first step can be planned.
     """
     walk = _walked(course, height, parameters)
     if not parameters.second_iteration:

@@ -105,6 +105,10 @@ class OnlineWalk:
 
     Attributes:
         command: by which it walks; None if it is to stand.
+
+    Raises:
+        MotionError: if the time step does not divide the planning interval, or the walk would
+            have to be known beforehand.
     """
 
     def __init__(self, biped: Biped, parameters: WalkParameters | None = None) -> None:
@@ -170,6 +174,9 @@ class OnlineWalk:
 
         Returns:
             Its motion from beginning to end; the end is the beginning of the next one.
+
+        Raises:
+            MotionError: in the first cycle, if the robot cannot even stand.
         """
         begin, walker = self.time, self._walker
         if self.stopped and self.stands and self._changed and self.command:

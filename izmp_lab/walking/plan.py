@@ -238,6 +238,9 @@ class MotionPlan:
             q: (T, n) joint positions in the model's order [rad] or [m].
             root: motion of the root.
             feet: where the soles are.
+
+        Raises:
+            MotionError: if a joint would exceed its position or velocity limit.
         """
         qd, qdd = derivatives(q, time_step)
         _check_limits(name, model, time_step, q, qd)

@@ -26,6 +26,9 @@ def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None)
     Returns:
         (n,) the minimum; None if no x fulfils the conditions, if the solver finds none (as P is
         not positive definite), or if a number of the programme is not finite.
+
+    Raises:
+        MissingDependencyError: without a solver.
     """
     solver = _solver()
     if not all(np.isfinite(array).all() for array in (P, q, G, h)):

@@ -40,6 +40,9 @@ class BodyLimits:
         Args:
             times: (K,) [s].
             reach: (K, 2) distance from hip to ankle of the left and the right leg [m].
+
+        Raises:
+            InfeasibleError: naming time, leg and distance.
         """
         longest = np.array([leg.thigh + leg.shank for leg in self.biped.legs])
         straight = (reach > self.stretch * longest) | (reach < 0.0)
@@ -57,7 +60,11 @@ class BodyLimits:
             )
 
     def check_positions(self, times: Array, q: Array) -> None:
-        """Refuse joint positions (K, n) [rad] or [m] beyond their limits, at times (K,) [s]."""
+        """Refuse joint positions (K, n) [rad] or [m] beyond their limits, at times (K,) [s].
+
+        Raises:
+            InfeasibleError: naming time, joint and value.
+        """
         model = self.biped.model
         self._check(times, q, model.position_lower, model.position_upper, 'at', 'rad')
 
@@ -189,6 +196,9 @@ class RecedingPlanner:
             course: what is wanted.
             time: [s], one or more intervals after `before` began.
             before: the plan that is being executed; the new one goes on from it.
+
+        Raises:
+            InfeasibleError: if there is no such motion; the message says why.
         """
         momentum_rate = self._expected(before, time)
         polygon = self._fit @ self._filled(momentum_rate)

@@ -98,6 +98,10 @@ def plan_sway(
 
     Returns:
         The plan, without torques; the world's origin lies between the soles.
+
+    Raises:
+        MotionError: if a pose is out of reach or a joint exceeds a limit.
+        UnknownNameError: if the robot lacks a joint or frame of the stance.
     """
     parameters, stance = parameters or SwayParameters(), stance or Stance()
     if parameters.height <= parameters.squat:

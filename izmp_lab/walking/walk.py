@@ -51,6 +51,9 @@ class WalkLimits:
 
         Args:
             travel: how far ahead of the sole's origin it begins and ends [m].
+
+        Raises:
+            MotionError: naming the foot and the point.
         """
         for side, polygon in zip(SIDES, self.biped.polygons, strict=True):
             for ahead in travel:
@@ -65,7 +68,11 @@ class WalkLimits:
                     )
 
     def check_reach(self, poses: WholeBodyPoses) -> None:
-        """Refuse poses for which a leg is too short."""
+        """Refuse poses for which a leg is too short.
+
+        Raises:
+            MotionError: naming step, leg and distance.
+        """
         found = poses.unreachable(self.biped)
         if found is None:
             return
@@ -96,13 +103,20 @@ class WalkLimits:
         Args:
             q: (T, n) joint positions [rad] or [m].
             qd: (T, n) joint velocities [rad/s] or [m/s].
+
+        Raises:
+            MotionError: naming step, joint and value.
         """
         model = self.biped.model
         self._check(q, model.position_lower, model.position_upper, 'position', 'rad')
         self._check(qd, -model.velocity_limit, model.velocity_limit, 'velocity', 'rad/s')
 
     def check_torques(self, torques: Array) -> None:
-        """Refuse torques (T, n) [N·m] beyond the joints' limits."""
+        """Refuse torques (T, n) [N·m] beyond the joints' limits.
+
+        Raises:
+            MotionError: naming step, joint and value.
+        """
         effort = self.biped.model.effort_limit
         self._check(torques, -effort, effort, 'torque', 'N·m')
 
@@ -191,6 +205,9 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
     Args:
         biped: the robot.
         parameters: how it walks.
+
+    Raises:
+        MotionError: if the robot cannot walk like that; the message names step, joint and value.
     """
     parameters = parameters or WalkParameters()
     ramp = Ramp(parameters.slope, parameters.slope_start)

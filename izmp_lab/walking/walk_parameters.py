@@ -128,7 +128,11 @@ class MomentumParameters:
 
     @classmethod
     def scheme(cls, name: str) -> 'MomentumParameters':
-        """Return the parameters of an experiment of the poster, E1 to E4."""
+        """Return the parameters of an experiment of the poster, E1 to E4.
+
+        Raises:
+            MotionError: if there is none of that name.
+        """
         if name not in SCHEMES:
             raise MotionError(
                 f"There is no scheme '{name}'; valid: {', '.join(SCHEMES)}.",
@@ -268,7 +272,11 @@ class WalkParameters:
 
     @classmethod
     def by(cls, generator: str, **stated: Any) -> 'WalkParameters':
-        """Return the parameters of a generator; what is not stated has its defaults."""
+        """Return the parameters of a generator; what is not stated has its defaults.
+
+        Raises:
+            MotionError: if a value is out of range, or there is no such generator.
+        """
         return cls(generator=generator, **{**_OF_GENERATOR.get(generator, {}), **stated})
 
     def _check_momentum(self) -> None:

@@ -45,6 +45,9 @@ def points_on_board(
 
     Returns:
         Name as in ASSUMPTIONS → (T, 3) point in the frame of the ground [m].
+
+    Raises:
+        SimulationError: if the ground does not move.
     """
     ground, root = run.ground, run.truth.root
     if ground is None:

@@ -41,6 +41,9 @@ class AnkleController:
         feedback: the gains.
         plan: whose root orientation is wanted, and whose feet stand when.
         plant: the robot.
+
+    Raises:
+        MotionError: if a foot's leg has not the geometry of `leg_ik`.
     """
 
     def __init__(self, feedback: AnkleFeedback, plan: MotionPlan, plant: MujocoRobot) -> None:
@@ -96,6 +99,10 @@ def with_feed_forward(plan: MotionPlan, plant: MujocoRobot) -> MotionPlan:
     Args:
         plan: the plan, on the ground z = 0.
         plant: the robot; rotor inertia and damping of its servos are included.
+
+    Raises:
+        SimulationError: if no foot or more than two carry at some instant, or if the plan makes
+            the robot leave the ground.
     """
     generalized = _inverse_dynamics(plan, plant)
     force = generalized[:, :3]

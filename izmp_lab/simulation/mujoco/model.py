@@ -71,7 +71,11 @@ class MujocoRobot:
         return slice(int(entry.adr[0]), int(entry.adr[0] + entry.dim[0]))
 
     def body_of(self, link: str) -> int:
-        """Return MuJoCo's id of the body that carries a link."""
+        """Return MuJoCo's id of the body that carries a link.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
         self.robot.mount(link)
         return int(self.model.site(link).bodyid[0])
 
@@ -89,6 +93,12 @@ def build_mujoco(
         physics: the physics; the defaults if None.
         servos: joint → servo, where it is not the default.
         terrain: the ground; level if None.
+
+    Raises:
+        ModelError: if the URDF cannot be used.
+        SimulationError: if a sensor has no frame, if there are mimic joints or massless moving
+            links.
+        UnknownNameError: if a frame or joint that is named does not exist.
     """
     urdf = read_urdf(file.urdf_path)
     robot = load_model(urdf, file.root)
@@ -102,7 +112,11 @@ def build_mujoco(
 
 
 def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
-    """Compile what a builder makes of a robot."""
+    """Compile what a builder makes of a robot.
+
+    Raises:
+        SimulationError: if MuJoCo refuses it.
+    """
     robot, file = builder.robot, builder.file
     spec = builder.build(urdf)
     try:

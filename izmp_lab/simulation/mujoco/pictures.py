@@ -99,7 +99,11 @@ class Renderer:
 
 @contextmanager
 def open_renderer(plant: MujocoRobot, width: int, height: int) -> Iterator[Renderer]:
-    """Give a renderer for pictures of one size [pixels]."""
+    """Give a renderer for pictures of one size [pixels].
+
+    Raises:
+        SimulationError: if there is nothing to draw to.
+    """
     name = os.environ.get('MUJOCO_GL', '').strip().lower() or 'egl'
     view = plant.model.vis.global_
     view.offwidth, view.offheight = width, height
@@ -133,7 +137,12 @@ _CLIP_RATE = {'.gif': 12.5, '.mp4': 25.0}
 
 
 def check_clip(path: Path, plant: MujocoRobot) -> None:
-    """Check before a simulation that its clip can be made."""
+    """Check before a simulation that its clip can be made.
+
+    Raises:
+        SimulationError: if the ending is unknown, or there is no renderer or no encoder.
+        MissingDependencyError: if Pillow is not installed.
+    """
     if path.suffix not in _CLIP_RATE:
         raise SimulationError(
             f"A clip is written as .gif or .mp4; '{path.name}' has neither ending.",
@@ -165,6 +174,10 @@ def save_clip(
         plant: the robot.
         path: of the clip, .gif or .mp4.
         progress: is called with the part that is drawn, 0 … 1.
+
+    Raises:
+        SimulationError: as `check_clip` does.
+        MissingDependencyError: likewise.
     """
     check_clip(path, plant)
     rate = _CLIP_RATE[path.suffix]
@@ -189,6 +202,9 @@ def save_strip(run: SimulatedRun, plant: MujocoRobot, path: Path) -> str:
 
     Returns:
         Why there are stick figures; empty if there are pictures.
+
+    Raises:
+        SimulationError: if the picture cannot be written.
     """
     rows = np.linspace(0, len(run) - 1, FRAMES).round().astype(int).tolist()
     reason = ''

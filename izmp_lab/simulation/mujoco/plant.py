@@ -47,7 +47,11 @@ class Sampling:
 
     @classmethod
     def at_rate(cls, rate: float, physics: Physics) -> 'Sampling':
-        """Sample at a rate [Hz]."""
+        """Sample at a rate [Hz].
+
+        Raises:
+            SimulationError: if the rate does not divide that of the physics.
+        """
         steps = 1.0 / (rate * physics.time_step) if rate > 0.0 else 0.0
         divisor = round(steps)
         if divisor < 1 or abs(steps - divisor) > 1e-9 * divisor:
@@ -82,6 +86,11 @@ def simulate(
 
     Returns:
         Ideal sensor signals and the truth. If the robot falls, the run ends there and says so.
+
+    Raises:
+        MotionError: with feedback, if a leg of the robot has not the geometry of `leg_ik`.
+        SimulationError: if the plan is for another robot or the simulation diverges.
+        UnknownNameError: if a push names an unknown link.
     """
     if plan.joint_names != plant.robot.joint_names:
         raise SimulationError(

@@ -78,6 +78,9 @@ def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
         spec: to add to.
         terrain: the ground.
         contact: friction and softness, as arguments of `add_geom`.
+
+    Raises:
+        SimulationError: if there is no translation for this kind of terrain.
     """
     _add_surroundings(spec)
     common = {'material': _MATERIAL, 'contype': 0, 'conaffinity': 1, **contact}

@@ -30,6 +30,10 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     Returns:
         The PROTO; the name of each solid, also by DEF, is that of its link, and no other node has
         a DEF.
+
+    Raises:
+        MissingDependencyError: without urdf2webots.
+        SimulationError: if urdf2webots cannot convert the URDF.
     """
     importer = _importer()
     robot, meshes = _reduced(urdf)

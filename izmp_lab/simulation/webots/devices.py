@@ -241,6 +241,10 @@ class Sampler:
         joints: the joints that the readings hold.
         period: time between two readings [s].
         origin: what is added to the robot's time to make a stamp [ns].
+
+    Raises:
+        SimulationError: if a foot's wrench is to be in a frame that is not fixed to its sole.
+        UnknownNameError: if a frame does not exist.
     """
 
     def __init__(

@@ -68,6 +68,9 @@ class DeviceNames:
         Args:
             names: property → name, or names with commas between them.
             file: the robot file; it names the feet.
+
+        Raises:
+            SimulationError: if a property names more or fewer devices than there are.
         """
         given = dict(names)
         pads = list(self.pads)
@@ -149,7 +152,13 @@ class Options:
 
     @classmethod
     def read(cls, properties: Mapping[str, str]) -> 'Options':
-        """Understand the properties."""
+        """Understand the properties.
+
+        Raises:
+            SimulationError: if `robot` is missing or a value is none that the property can have.
+            UnknownNameError: if a property or gait does not exist.
+            RobotFileError: if the robot file cannot be read.
+        """
         if 'robot' not in properties:
             raise SimulationError(
                 'The plugin needs the robot file: <plugin …><robot>/path/to/robot.yaml</robot>'

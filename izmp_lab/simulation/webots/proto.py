@@ -57,7 +57,11 @@ class SolidMass:
         return SolidMass(self.mass, p + R @ self.com, R @ self.inertia @ R.T)
 
     def without(self, part: 'SolidMass') -> 'SolidMass':
-        """Return what remains if a part is taken away."""
+        """Return what remains if a part is taken away.
+
+        Raises:
+            SimulationError: if less remains than a body can have.
+        """
         mass = self.mass - part.mass
         com = (self.mass * self.com - part.mass * part.com) / mass
         inertia = self._about(com) - part._about(com)
@@ -126,6 +130,9 @@ class ProtoBuilder:
         file: the robot file, with a wrench for each foot that has a sole of pads.
         pose: how the robot stands when the world begins.
         gain: P of the motors' position control [1/s].
+
+    Raises:
+        SimulationError: if something of the URDF is missing in the PROTO.
     """
 
     def __init__(

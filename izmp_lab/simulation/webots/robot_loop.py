@@ -84,7 +84,12 @@ class _Solids:
         self.defs = def_names([link.name for link in read.robot.links])
 
     def carrying(self, link: str) -> Any:
-        """Return the solid that carries a link."""
+        """Return the solid that carries a link.
+
+        Raises:
+            UnknownNameError: if there is no such link.
+            SimulationError: if there is no such solid in Webots.
+        """
         body = self.model.mount(link).body
         while link != self.model.root and self.model.mount(self.parents[link]).body == body:
             link = self.parents[link]
@@ -139,6 +144,9 @@ class RobotLoop:
         sink: see there.
         origin: what is added to the robot's time to make a stamp [ns].
         plan: the motion; that of the options if None.
+
+    Raises:
+        IzmpError: if robot file, URDF or frames cannot be used.
     """
 
     def __init__(

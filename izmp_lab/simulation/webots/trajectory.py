@@ -35,7 +35,12 @@ class Trajectory:
     velocities: Array | None = None
 
     def columns(self, model: RobotModel) -> list[int]:
-        """Return where the joints stand in the model."""
+        """Return where the joints stand in the model.
+
+        Raises:
+            MotionError: if the trajectory is for another robot or for no joint, has no points,
+                times that do not increase or beyond `LONGEST`, or values that are not finite.
+        """
         if not self.joint_names:
             raise MotionError(
                 'The trajectory names no joints; joint_names must not be empty.', kind='no_joints'
@@ -54,7 +59,12 @@ class Trajectory:
         return [model.joint_names.index(name) for name in self.joint_names]
 
     def rows(self, model: RobotModel, time_step: float) -> Array:
-        """Return the positions (T, n) at every time step from the first point to the last."""
+        """Return the positions (T, n) at every time step from the first point to the last.
+
+        Raises:
+            MotionError: as `columns`, or if a position is beyond a limit of its joint, also
+                between points, where a curve with velocities can overshoot.
+        """
         columns = self.columns(model)
         self._check_limits(model, columns, self.times, self.positions)
         if len(self.times) == 1:

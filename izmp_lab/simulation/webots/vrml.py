@@ -119,7 +119,12 @@ class Document:
 
 
 def parse(text: str) -> Document:
-    """Read a file; comments are left out."""
+    """Read a file; comments are left out.
+
+    Raises:
+        SimulationError: if it is not a Webots file, or has a syntax error; the message names the
+            line.
+    """
     if not text.startswith('#VRML_SIM '):
         raise SimulationError(
             'This is not a Webots file: its first line is not #VRML_SIM ….', kind='not_vrml'
@@ -128,7 +133,11 @@ def parse(text: str) -> Document:
 
 
 def write(document: Document) -> str:
-    """Write a file: two spaces for each level, numbers with twelve digits."""
+    """Write a file: two spaces for each level, numbers with twelve digits.
+
+    Raises:
+        SimulationError: if a DEF or the PROTO has a name that Webots does not take.
+    """
     lines = [HEADER, *(f'# {remark}' for remark in document.remarks), '']
     lines += [f'EXTERNPROTO {_quoted(address)}' for address in document.external]
     lines += [''] if document.external else []

@@ -212,6 +212,13 @@ def make_world(
         slope_deg: angle of the ramp behind the level start [°]; level ground if 0.
         time_step: basicTimeStep [ms]: 2 or 8.
         plugin: properties for the plugin besides `robot` and `slope_deg`.
+
+    Raises:
+        MissingDependencyError: without urdf2webots.
+        MotionError: if the slope cannot be.
+        SimulationError: if the robot cannot be translated, a property is wrong, or a file stands
+            there that is not of `make_world`.
+        IzmpError: if the robot file or URDF cannot be used.
     """
     if time_step not in TIME_STEPS:
         raise SimulationError(

@@ -33,7 +33,11 @@ _SOLE = [[0.1, 0.06], [-0.1, 0.06], [-0.1, -0.06], [0.1, -0.06]]
 
 
 def find_urdf() -> Path:
-    """Return the path of TALOS's URDF."""
+    """Return the path of TALOS's URDF.
+
+    Raises:
+        MissingDependencyError: if example-robot-data is not installed.
+    """
     for folder in map(Path, sys.path):
         if (folder / _URDF).is_file():
             return folder / _URDF
@@ -41,7 +45,12 @@ def find_urdf() -> Path:
 
 
 def write_robot_file(folder: Path) -> Path:
-    """Write talos.yaml into a folder, and return its path."""
+    """Write talos.yaml into a folder, and return its path.
+
+    Raises:
+        MissingDependencyError: if example-robot-data is not installed.
+        StoreError: if the folder cannot be written.
+    """
     robot = {
         'urdf': str(find_urdf()),
         'root': 'base_link',

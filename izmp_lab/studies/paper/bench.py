@@ -75,6 +75,9 @@ class Bench:
 
     Args:
         file: the robot file.
+
+    Raises:
+        IzmpError: if the robot cannot be used.
     """
 
     def __init__(self, file: RobotFile) -> None:

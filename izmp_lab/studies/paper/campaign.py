@@ -50,7 +50,11 @@ class Estimate:
 
 
 def estimate(repetitions: Array) -> Estimate:
-    """Return mean, 95 % confidence interval, median and range of repetitions (S,)."""
+    """Return mean, 95 % confidence interval, median and range of repetitions (S,).
+
+    Raises:
+        MetricsError: if there is none.
+    """
     repetitions = np.asarray(repetitions, np.float64).ravel()
     count = len(repetitions)
     if not count:
@@ -140,7 +144,11 @@ class Experiment:
 
 
 def load_experiment(path: Path | None) -> Experiment:
-    """Read an experiment file; without one everything is as in the paper."""
+    """Read an experiment file; without one everything is as in the paper.
+
+    Raises:
+        RobotFileError: a sentence that names file and line.
+    """
     if path is None:
         return Experiment()
     return dataclasses.replace(read_settings(Experiment, Path(path)), path=Path(path))
@@ -176,7 +184,11 @@ class Campaign:
 
     @classmethod
     def of(cls, experiment: Experiment) -> 'Campaign':
-        """Prepare an experiment."""
+        """Prepare an experiment.
+
+        Raises:
+            RobotFileError: if its robot cannot be read.
+        """
         return cls(experiment, RobotKey.of(experiment.robot_path))
 
     @property

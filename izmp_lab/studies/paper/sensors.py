@@ -60,7 +60,11 @@ class RootSensors:
 
     @classmethod
     def of(cls, rig: Rig) -> 'RootSensors':
-        """Take the sensors of a robot."""
+        """Take the sensors of a robot.
+
+        Raises:
+            SensingError: if its accelerometers do not observe the angular acceleration.
+        """
         if not rig.accelerometers:
             raise SensingError(
                 'The experiments compare the angular acceleration from accelerometers with that '

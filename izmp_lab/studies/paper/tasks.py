@@ -265,6 +265,9 @@ def sensor_noise(load: Load, robot: Parameters, case: Parameters, noise: Paramet
     Returns:
         rate (1,) [Hz]; count (3,) numbers of samples, rms (3,) of the accelerometers [m/s²], the
         gyroscope [rad/s] and the linear velocity [m/s].
+
+    Raises:
+        UnknownNameError: if it is not in SENSOR_NOISE.
     """
     bench, trial, _ = _prepared(load, robot, case)
     sensors, densities, count = bench.sensors, Densities(**noise), len(trial)

@@ -146,7 +146,11 @@ class WalkTruth:
 
 
 def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
-    """Plan a walk and execute it."""
+    """Plan a walk and execute it.
+
+    Raises:
+        IzmpError: if it cannot be planned or simulated, or the robot falls.
+    """
     from izmp_lab.simulation.mujoco.model import build_mujoco
     from izmp_lab.simulation.mujoco.plant import simulate
     from izmp_lab.simulation.physics import Physics, Push

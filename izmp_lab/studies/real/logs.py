@@ -41,7 +41,11 @@ class Log:
     urdf: Path | None = None
 
     def load_robot(self) -> RobotFile:
-        """Read the robot file."""
+        """Read the robot file.
+
+        Raises:
+            RobotFileError: if it cannot be read.
+        """
         return load_robot_file(self.robot, self.urdf)
 
     def digest(self) -> str:
