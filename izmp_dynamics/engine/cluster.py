@@ -131,11 +131,12 @@ def _client(distributed: Any, address: str) -> Any:
 
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
     if cluster.slurm is not None:
-        return slurm_cluster(cluster.slurm)
+        return _slurm_cluster(cluster.slurm)
     count = cluster.workers or min(
         len(os.sched_getaffinity(0)), max(1, distributed.system.MEMORY_LIMIT // LEAST_MEMORY)
     )
     try:
+        memory = {} if cluster.memory is None else {'memory_limit': _bytes(cluster.memory)}
         return distributed.LocalCluster(
             n_workers=max(1, min(count, tasks)),
             threads_per_worker=1,
@@ -143,7 +144,7 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
             host='127.0.0.1',
             dashboard_address='127.0.0.1:0',  # any free port
             preload=[_PRELOAD],
-            **({} if cluster.memory is None else {'memory_limit': _bytes(cluster.memory)}),
+            **memory,
         )
     except ValueError as error:
         raise ClusterError(
@@ -158,11 +159,7 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
 
 
 def _bytes(memory: str) -> int:
-    """What '2GB' says.
-
-    Raises:
-        ValueError: it is no size, or too small.
-    """
+    """What '2GB' says; a ValueError if it is no size, or too small."""
     size = int(library('dask.utils', PURPOSE, 'dask').parse_bytes(memory))
     if size < LEAST_MEMORY:
         raise ValueError(
@@ -196,17 +193,8 @@ def _close(part: Any) -> None:
         part.close()
 
 
-def slurm_cluster(profile: Path) -> Any:
-    """Start the jobs that a profile describes.
-
-    Args:
-        profile: YAML; `jobs` is their number, everything else an argument of
-            dask_jobqueue.SLURMCluster.
-
-    Raises:
-        ClusterError: the profile cannot be used, or Slurm is not here.
-        MissingDependencyError: dask-jobqueue is not installed.
-    """
+def _slurm_cluster(profile: Path) -> Any:
+    """Start the jobs of a profile: `jobs`, and arguments of dask_jobqueue.SLURMCluster."""
     jobqueue = library('dask_jobqueue', 'Work in jobs of Slurm', 'dask-jobqueue')
     options = _profile(profile)
     jobs = options.pop('jobs')
