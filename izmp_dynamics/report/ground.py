@@ -200,6 +200,7 @@ def _corners(scene: Scene, foot: Foot, k: int, frame: str) -> Array:
         in_nif: Array = scene.soles_in_nif(foot, np.array([k]))[0]
         return in_nif
     in_world: Array = (foot.sole[k] @ R[k].T + p[k])[:, :2]
+    scene.columns.release()  # with one row, the system maps much around it
     return in_world
 
 
