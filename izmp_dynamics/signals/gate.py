@@ -376,7 +376,8 @@ def _put(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
     """Write a sample (m,) that can be used, its quaternion on the side of the one before."""
     state, sign, written = memory.state, memory.rows[_SIGN], memory.values[used]
     memory.stamps[used] = stamp
-    written[:] = sample
+    for j in range(len(sample)):
+        written[j] = sample[j]
     first = state[_QUATERNION]
     if state[_PASSING] and first >= 0:
         turn = 0.0

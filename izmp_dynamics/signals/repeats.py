@@ -80,8 +80,14 @@ class HangSpans:
                 after takes one in.
         """
         mask: Flags = np.zeros((len(instants), self._parts.shape[1]), dtype=np.bool_)
-        if self.any:
-            _cover(instants, self.table, self._parts, around, self._reach, mask)
+        count, (first, last) = int(self.table[-1, COUNT]), (0, 3) if around else (1, 2)
+        for k in range(count - 1, max(count - MOST_SPANS, 0) - 1, -1):  # older ones end earlier
+            edges = self.table[k % MOST_SPANS].tolist()
+            if len(instants) and edges[2] + self._reach[1] + LONGEST_STEP <= instants[0]:
+                break
+            begin, end = edges[first] - self._reach[0], edges[last] + self._reach[1]
+            inside = (instants > begin) & (instants < end)
+            mask |= inside[:, None] & self._parts[k % MOST_SPANS]
         return mask
 
 
@@ -111,29 +117,6 @@ def begin_span(table: Stamps) -> None:
     table[span, 2] = table[span, 3] = FOREVER
     state[OPEN] = 1
     state[COUNT] += 1
-
-
-@kernel
-def _cover(
-    instants: Stamps,
-    table: Stamps,
-    parts: Flags,
-    around: bool,
-    reach: tuple[int, int],
-    mask: Flags,
-) -> None:
-    """Write what `HangSpans.hangs` returns; the newest times first, as older ones end earlier."""
-    count = table[-1, COUNT]
-    first, last = (0, 3) if around else (1, 2)
-    for k in range(count - 1, max(count - MOST_SPANS, 0) - 1, -1):
-        span = k % MOST_SPANS
-        if len(instants) and table[span, 2] + reach[1] + LONGEST_STEP <= instants[0]:
-            return
-        begin, end = table[span, first] - reach[0], table[span, last] + reach[1]
-        for t in range(len(instants)):
-            if begin < instants[t] < end:
-                for j in range(parts.shape[1]):
-                    mask[t, j] = mask[t, j] or parts[span, j]
 
 
 class HangLog:
