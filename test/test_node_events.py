@@ -82,7 +82,7 @@ def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monke
         assert wait_until(lambda: graph.status(node) and graph.messages['/events'])
         ((_, message),) = graph.messages['/events'].items()
         (publisher,) = node.get_publishers_info_by_topic('/events')
-        seen = node._outputs._recent.snapshot()
+        seen = node.outputs.verdict._recent.snapshot()
     (status,) = message.status
     assert (status.name, status.hardware_id) == ('sensor fault', LEFT)
     values = {entry.key: entry.value for entry in status.values}

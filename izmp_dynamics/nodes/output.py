@@ -12,6 +12,9 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.template import Template
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.results.topics import Topic
 from izmp_dynamics.signals.clock import BACK
 
 LOOK_EVERY = 0.2
@@ -161,3 +164,8 @@ class Output:
     def publish(self, message: Any) -> None:
         """Publish a message, or its bytes."""
         self._publisher.publish(message)
+
+
+def numbers(topic: Topic, instant: Evaluated, rig: Rig) -> tuple[Array, ...]:
+    """What a message of an instant holds, by the table of results."""
+    return tuple(each[0] for each in topic.values(instant, rig) or ())

@@ -6,7 +6,7 @@ of arrival, and an instant is evaluated as soon as no further sample can change 
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +121,6 @@ class Evaluator:
         self._stance: StanceAcceleration | None = None
         if robot.root_acceleration.source != 'imu':
             self._stance = StanceAcceleration(rig, self.feet, causal=live)
-        self.mr_ad = MrAd(model)
         falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
         self._fall = FallStage(rig) if falls else None
         self._judges = self._fall is not None
@@ -135,6 +134,11 @@ class Evaluator:
         self.resets = 0
         self.set_back: tuple[str, ...] = ()
         self._begin()
+
+    @cached_property
+    def mr_ad(self) -> MrAd:
+        """The kernels of MR-AD, made where they are needed."""
+        return MrAd(self.rig.model)
 
     # ---- The method ---------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Indices, all_finite
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
@@ -64,6 +64,11 @@ class Ground:
         nowhere = np.full((count, 3), np.nan)
         plane, feet = GroundPlane(nowhere, nowhere), Soles.of((), count)
         return cls(plane, feet, np.zeros((count, 0), dtype=np.bool_), None, 0.0)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the plane is known at all instants."""
+        return all_finite(self.plane.normal) and all_finite(self.plane.point)
 
     @property
     def soles(self) -> tuple[Sole, ...]:
