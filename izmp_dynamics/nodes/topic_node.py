@@ -48,7 +48,7 @@ MAIN_RESULT = '/mr_ad/izmp'
 
 
 class TopicNode(ManagedNode):
-    """A node that makes results of messages, until it is told otherwise.
+    """A node that makes results of messages, while it is active.
 
     Args:
         task: what it is given, and what it computes.
