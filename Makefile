@@ -23,7 +23,7 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
-	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb dask-jobqueue \
+	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
 	ros-jazzy-std-srvs
 
@@ -80,7 +80,7 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,slurm,test,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,test,docs]'
 	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
 		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
 	else

@@ -105,7 +105,6 @@ setup(
             'itables>=2.4,<3',
             'uplot-python>=1.1',
         ],
-        'slurm': ['dask-jobqueue>=0.9'],
         'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
         'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [

@@ -16,8 +16,8 @@ import numpy as np
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.studies.angular_momentum import study
-from izmp_lab.studies.angular_momentum.study import SCHEMES, Trial
-from izmp_lab.studies.angular_momentum.walks import WARM_UP, ZmpScore, time_cycles
+from izmp_lab.studies.angular_momentum.study import SCHEMES
+from izmp_lab.studies.angular_momentum.walks import WARM_UP, Trial, ZmpScore, time_cycles
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.online_walk import OnlineWalk
 from izmp_lab.walking.walk import plan_walk

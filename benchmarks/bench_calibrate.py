@@ -35,11 +35,11 @@ from izmp_dynamics.calibration.inertias import (
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
 from izmp_dynamics.calibration.residuals import Terms, decide_contacts, residuals, zmp_and_cop
 from izmp_dynamics.calibration.segments import Segment, prepare, read_segments
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors, WrenchErrors, with_errors
 from izmp_lab.simulation.recording import record
@@ -63,7 +63,7 @@ class Bench:
         self.robot = dataclasses.replace(
             load_robot_file(BIPED31), accelerometers=(), position=None
         )
-        self.links = link_inertias(load_model(self.robot.urdf_path))
+        self.links = link_inertias(load_model(self.robot.read_urdf()))
         self._number = 0
 
     def true_robot(self, payload: float, shift: Array) -> RobotFile:
@@ -276,7 +276,7 @@ def cpu_of_children() -> float:
 
 def prepared(folder: Path, robot: RobotFile) -> tuple[Rig, tuple[Segment, ...]]:
     """A real log."""
-    return read_segments(folder, robot, load_model(robot.urdf_path, robot.root))
+    return read_segments(folder, robot, load_model(robot.read_urdf(), robot.root))
 
 
 def split(folder: Path, robot: RobotFile, last: float, wanted: tuple[str, ...] | None) -> None:

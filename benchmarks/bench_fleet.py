@@ -37,11 +37,10 @@ from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.fleet.campaign import run_fleet
 from izmp_dynamics.fleet.ledger import Ledger
-from izmp_dynamics.fleet.page import fleet_page
+from izmp_dynamics.fleet.page import fleet_page, fleet_statistics
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row
 from izmp_dynamics.fleet.sources import find_bags
-from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Task, evaluate
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.scenarios import simulate_sway

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.columns import Column, Columns
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.motion import Motion
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.report.writer import write_summary
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Track
 from izmp_dynamics.verdict.scene import Scene

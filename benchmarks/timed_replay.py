@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from izmp_dynamics import evaluate
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.replay import run
-from izmp_dynamics.replay.collect import Collector
-from izmp_dynamics.replay.output import ResultWriter
+from izmp_dynamics.recording.replay import Collector
+from izmp_dynamics.results.result_bag import ResultWriter
 
 
 class Stopwatch:
@@ -90,7 +90,7 @@ if __name__ == '__main__':
     watch.function(ResultWriter, 'write', 'writing')
     watch.function(BagWriter, '__exit__', 'writing')
     watch.function(Collector, 'evaluation', 'report')
-    watch.function(run, 'summarise', 'report')
-    watch.function(run, 'write_summary', 'report')
+    watch.function(evaluate, 'summarise', 'report')
+    watch.function(evaluate, 'write_summary', 'report')
     main(sys.argv[1:])
     print(json.dumps(watch.finish()))

@@ -13,11 +13,11 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench as ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd as IrMd
 from izmp_dynamics.dynamics.ir_md import Momentum as Momentum
 from izmp_dynamics.dynamics.mr_ad import MrAd as MrAd
+from izmp_dynamics.evaluate import evaluate_bag as evaluate_bag
 from izmp_dynamics.model.robot_file import RobotFile as RobotFile
 from izmp_dynamics.model.robot_file import load_robot_file as load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel as RobotModel
 from izmp_dynamics.model.robot_model import load_model as load_model
-from izmp_dynamics.replay.evaluate import evaluate_bag as evaluate_bag
 from izmp_dynamics.report.writer import ReportError as ReportError
 from izmp_dynamics.report.writer import write_report as write_report
 from izmp_dynamics.results.evaluation import Evaluation as Evaluation

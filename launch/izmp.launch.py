@@ -11,19 +11,13 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.arguments import declared, given
-from izmp_dynamics.launching.checked import flag
-from izmp_dynamics.launching.description import robot_state_publisher
-from izmp_dynamics.launching.ending import end_if_refused
-from izmp_dynamics.launching.graph import GRAPH
-from izmp_dynamics.launching.node import node
+from izmp_dynamics.launching.checked import end_if_refused, flag
+from izmp_dynamics.launching.graph import GRAPH, declared, given
+from izmp_dynamics.launching.node import node, robot_state_publisher
 from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.nodes.registry import SEPARATE, TASKS
 
-COMPOSED = 'izmp_dynamics'
-"""Name of the node that is the whole graph."""
-
-NODES = ('acd', 'angular_acceleration', 'mr_ad', 'localizer', 'ir_md', 'izmp')
 TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
     'frame_prefix',
@@ -51,7 +45,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if values['params_file']:
         outer = context.launch_configurations.get('ros_namespace', '')
         namespace = posixpath.join(outer, values['namespace'])
-        nodes = [COMPOSED] if on['composed'] else NODES
+        nodes = [TASKS['composed'].node] if on['composed'] else list(SEPARATE)
         needed = OF_ROBOT if on['robot_state_publisher'] else ()
         missing = [name for name in needed if not values[name]]
         seen |= stated(values['params_file'], namespace, nodes, missing)
@@ -79,7 +73,7 @@ def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[GroupAction]:
             respawn_delay=1.0,
             on_exit=end_if_refused,
         )
-        for name in (['composed'] if on['composed'] else NODES)
+        for name in (['composed'] if on['composed'] else SEPARATE)
     ]
     recorder = node(
         'recorder',

@@ -11,9 +11,8 @@ from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
-from izmp_dynamics.launching.arguments import declared, given, parameters
 from izmp_dynamics.launching.checked import flag
-from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.graph import declared, given, graph, graph_arguments, parameters
 from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {

@@ -18,9 +18,8 @@ from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
-from izmp_dynamics.launching.arguments import declared, given, parameters
-from izmp_dynamics.launching.ending import end_if_refused
-from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.checked import end_if_refused
+from izmp_dynamics.launching.graph import declared, given, graph, graph_arguments, parameters
 from izmp_dynamics.launching.node import node, without_traceback
 
 ARGUMENTS = {

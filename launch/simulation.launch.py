@@ -6,9 +6,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.arguments import declared, parameters
-from izmp_dynamics.launching.ending import end_if_refused
-from izmp_dynamics.launching.graph import graph, graph_arguments
+from izmp_dynamics.launching.checked import end_if_refused
+from izmp_dynamics.launching.graph import declared, graph, graph_arguments, parameters
 from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {

@@ -21,8 +21,8 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.arguments import declared, given
 from izmp_dynamics.launching.checked import number
+from izmp_dynamics.launching.graph import declared, given
 
 if TYPE_CHECKING:
     from izmp_lab.simulation.webots.world import World

@@ -78,6 +78,31 @@ def sound(sway):
     return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=3.0)
 
 
+@pytest.fixture(scope='session')
+def sound_bag(sound, tmp_path_factory):
+    """The same as a recording."""
+    return sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+
+
+@pytest.fixture(scope='session')
+def sound_results(sound_bag, biped31):
+    """What the pipeline makes of it."""
+    from .replayed import evaluate_log
+
+    return evaluate_log(sound_bag, biped31)[0]
+
+
+@pytest.fixture(scope='module')
+def ros():
+    """A context of ROS, as a process has one, in a domain of its own."""
+    rclpy = pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    from .node_processes import free_domain
+
+    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
+    yield rclpy
+    rclpy.try_shutdown()
+
+
 @pytest.fixture
 def robot_yaml(robot_content):
     """The robot file of biped31 as a dictionary, with the whole path of the URDF."""

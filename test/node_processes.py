@@ -121,7 +121,7 @@ def probe(processes, namespace=''):
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
-    from izmp_dynamics.nodes.discovery import discover_quickly
+    from izmp_dynamics.nodes.process import discover_quickly
 
     context = rclpy.Context()
     with patched_environment(processes.environment):
@@ -228,7 +228,7 @@ def wait_until(condition):
     return False
 
 
-PERIOD = 0.004
+PERIOD = 0.008
 """Time between the samples of the standing robot [s]."""
 
 _STEP = round(PERIOD * 1e9)

@@ -3,20 +3,34 @@
 from collections import defaultdict, deque
 
 import rclpy
+import yaml
 from geometry_msgs.msg import PointStamped
+from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.bag_player import sensor_topics
 from izmp_dynamics.nodes.messages import message_class, stamp_of
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
 
-from .node_processes import GRAPH, wait_until
+from .node_processes import GRAPH, ROBOT, wait_until
 
 COMPOSED = ('composed',)
+
+
+def parameters(**values):
+    """Parameters of the robot biped31, and others by name, with __ for a dot."""
+    given = {'robot': str(ROBOT), **values}
+    return [Parameter(name.replace('__', '.'), value=value) for name, value in given.items()]
+
+
+def written(content, folder, **changes):
+    """A robot file with this content and changes of it; its path."""
+    path = folder / 'robot.yaml'
+    path.write_text(yaml.safe_dump(content | changes))
+    return path
 
 
 class PlayedGraph:
@@ -84,13 +98,15 @@ class PlayedGraph:
             return self.nodes[0]
         return next(node for node in self.nodes if node.get_name() == name)
 
-    def play(self, bag, change=lambda topic, message: message, flush=True):
+    def play(self, bag, change=None, flush=True):
         """Play a bag; `change` returns what comes in place of a message, None if nothing."""
-        topics = [f'/{topic}' for topic in sensor_topics(self.robot)]
+        topics = [f'/{topic}' for topic in self.robot.topics()]
         with BagReader(bag) as reader:
             for item in reader.messages([topic for topic in topics if topic in reader.topics]):
-                kind = message_class(reader.topics[item.topic].msgtype)
-                message = change(item.topic, deserialize_message(item.raw, kind))
+                message = bytes(item.raw)
+                if change is not None:
+                    kind = message_class(reader.topics[item.topic].msgtype)
+                    message = change(item.topic, deserialize_message(message, kind))
                 if message is not None:
                     self._waiting.append((item.topic, message))
                     self.deliver()

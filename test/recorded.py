@@ -2,8 +2,8 @@
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 
 from .pipeline_signals import evaluate, joined
 

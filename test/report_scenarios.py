@@ -4,10 +4,11 @@ The motion is made in the world (z up, ground at z = 0) and then expressed in th
 that every array of an Evaluation is consistent with every other.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.results.evaluation import Evaluation, Foot, SignalHealth, Track
@@ -60,8 +61,7 @@ def standing(duration=10.0, rate=125.0, seed=1, offset=None, cop_limit=None):
 def falling(start=6.0, duration=10.0):
     """A robot whose COM sinks to the ground within half a second from `start` on."""
     evaluation = standing(duration)
-    time = (evaluation.stamps - evaluation.stamps[0]) / 1e9
-    drop = 0.9 * HEIGHT * np.clip((time - start) / 0.5, 0.0, 1.0)
+    drop = 0.9 * HEIGHT * np.clip((evaluation.time - start) / 0.5, 0.0, 1.0)
     return replace(evaluation, com=evaluation.com - drop[:, None] * evaluation.normal)
 
 
@@ -89,7 +89,7 @@ def assemble(time, com_xy, points, soles, loaded, rng):
     n = len(time)
     com = np.column_stack([com_xy, np.full(n, HEIGHT)])
     angles = TILT * np.sin(np.outer(time, [2.8, 1.9, 0.9]))
-    R = _rotations(angles)
+    R = Rotation.from_euler('xyz', angles).as_matrix()
     p = com + np.array([-0.02, 0.0, -0.05])
 
     def into_root(x):
@@ -150,53 +150,55 @@ def without(evaluation, *names):
     return replace(evaluation, tracks=kept)
 
 
+def changed(record, change):
+    """A record of which every array is changed."""
+    arrays = {f.name: getattr(record, f.name) for f in fields(record)}
+    known = {name: a for name, a in arrays.items() if isinstance(a, np.ndarray)}
+    return replace(record, **{name: change(values) for name, values in known.items()})
+
+
+def with_tracks(evaluation, change):
+    """The evaluation with every array of its tracks changed."""
+    tracks = {name: changed(track, change) for name, track in evaluation.tracks.items()}
+    return replace(evaluation, tracks=tracks)
+
+
+def with_feet(evaluation, **changes):
+    """The evaluation with changes of its feet, or functions that make these of a foot."""
+    feet = [
+        replace(foot, **{name: c(foot) if callable(c) else c for name, c in changes.items()})
+        for foot in evaluation.feet
+    ]
+    return replace(evaluation, feet=tuple(feet))
+
+
+def with_parts(evaluation, change):
+    """The evaluation with every array of its tracks and feet changed."""
+    feet = tuple(changed(foot, change) for foot in evaluation.feet)
+    return with_tracks(replace(evaluation, feet=feet), change)
+
+
 def part(evaluation, chosen):
-    """The evaluation at the instants `chosen` (a slice) only."""
-    track = lambda t: Track(t.name, t.wrench[chosen], t.point[chosen], t.margin[chosen])  # noqa: E731
-    foot = lambda f: Foot(  # noqa: E731
-        f.name, f.sole[chosen], f.normal_force[chosen], f.loaded[chosen], f.axes[chosen]
-    )
-    return replace(
-        evaluation,
-        stamps=evaluation.stamps[chosen],
-        tracks={name: track(t) for name, t in evaluation.tracks.items()},
-        normal=evaluation.normal[chosen],
-        ground_point=evaluation.ground_point[chosen],
-        com=evaluation.com[chosen],
-        feet=tuple(foot(f) for f in evaluation.feet),
-        world_p_root=None if evaluation.world_p_root is None else evaluation.world_p_root[chosen],
-        world_R_root=None if evaluation.world_R_root is None else evaluation.world_R_root[chosen],
-    )
+    """The evaluation at the instants `chosen` (a slice or a mask) only."""
+    return changed(with_parts(evaluation, lambda a: a[chosen]), lambda a: a[chosen])
 
 
 def known_until(evaluation, stop):
     """The evaluation with nothing known about tracks and feet after `stop` [s]."""
-    after = (evaluation.stamps - evaluation.stamps[0]) / 1e9 > stop
+    after = evaluation.time > stop
 
     def unknown(values):
         values = values.copy()
-        values[after] = np.nan
+        values[after] = False if values.dtype == bool else np.nan
         return values
 
-    tracks = {
-        name: Track(name, unknown(t.wrench), unknown(t.point), unknown(t.margin))
-        for name, t in evaluation.tracks.items()
-    }
-    feet = tuple(
-        replace(f, sole=unknown(f.sole), normal_force=unknown(f.normal_force),
-                loaded=f.loaded & ~after)
-        for f in evaluation.feet
-    )  # fmt: skip
     com, normal = unknown(evaluation.com), unknown(evaluation.normal)
-    return replace(evaluation, tracks=tracks, feet=feet, com=com, normal=normal)
+    return replace(with_parts(evaluation, unknown), com=com, normal=normal)
 
 
 def blank(evaluation, name):
     """The evaluation with a track that has no value at any instant."""
-    track = evaluation.tracks[name]
-    empty = Track(
-        name, *(np.full_like(a, np.nan) for a in (track.wrench, track.point, track.margin))
-    )
+    empty = changed(evaluation.tracks[name], lambda values: np.full_like(values, np.nan))
     return replace(evaluation, tracks={**evaluation.tracks, name: empty})
 
 
@@ -252,55 +254,15 @@ def _feet(into_root, corners, loaded, points, axes):
     )
 
 
-def _rotations(angles):
-    roll, pitch, yaw = angles.T
-    zero, one = np.zeros_like(roll), np.ones_like(roll)
-    turn = lambda *rows: np.moveaxis(np.array(rows), -1, 0)  # noqa: E731
-    Rx = turn(
-        (one, zero, zero), (zero, np.cos(roll), -np.sin(roll)), (zero, np.sin(roll), np.cos(roll))
-    )
-    Ry = turn(
-        (np.cos(pitch), zero, np.sin(pitch)),
-        (zero, one, zero),
-        (-np.sin(pitch), zero, np.cos(pitch)),
-    )
-    Rz = turn(
-        (np.cos(yaw), -np.sin(yaw), zero), (np.sin(yaw), np.cos(yaw), zero), (zero, zero, one)
-    )
-    return Rz @ Ry @ Rx
-
-
+_WRENCH = ('geometry_msgs/msg/WrenchStamped', 'CoP')
+_IMU = {Fault(Reason.STAMP_TWICE): 2, Fault(Reason.JOINT_REPAIRED, 'l_knee'): 11}
 HEALTH = (
-    SignalHealth(
-        '/joint_states', 'sensor_msgs/msg/JointState', 'joint positions', 6001, 500.0, 0.002
-    ),
-    SignalHealth(
-        '/imu',
-        'sensor_msgs/msg/Imu',
-        'gyroscope, specific force of the root',
-        5988,
-        500.0,
-        0.026,
-        {Fault(Reason.STAMP_TWICE): 2, Fault(Reason.JOINT_REPAIRED, 'l_knee'): 11},
-    ),
-    SignalHealth(
-        '/accelerometers/back', 'sensor_msgs/msg/Imu', 'angular acceleration', 6001, 500.0, 0.002
-    ),
-    SignalHealth(
-        '/left_foot/wrench', 'geometry_msgs/msg/WrenchStamped', 'CoP', 6001, 500.0, 0.002
-    ),
-    SignalHealth('/right_foot/wrench', 'geometry_msgs/msg/WrenchStamped', 'CoP', 0, 0.0, 0.0),
+    SignalHealth('/joint_states', 'sensor_msgs/msg/JointState', 'joints', 6001, 500.0, 0.002),
+    SignalHealth('/imu', 'sensor_msgs/msg/Imu', 'gyroscope', 5988, 500.0, 0.026, _IMU),
+    SignalHealth('/left_foot/wrench', *_WRENCH, 6001, 500.0, 0.002),
+    SignalHealth('/right_foot/wrench', *_WRENCH, 0, 0.0, 0.0),
 )
-PARAMETERS = {
-    'acd.method': 'central difference',
-    'acd.rate': '500 Hz',
-    'bus.rate': '125 Hz',
-    'filter': 'none',
-    'ground.source': 'gravity',
-    'ground.minimum_force': '20 N',
-    'imu.accelerometer_noise': '6.0e-05 g/√Hz',
-    'version': 'izmp_dynamics 0.1.0',
-}
+PARAMETERS = {'bus.rate': '125 Hz', 'ground.source': 'gravity', 'version': 'izmp_dynamics 0.1.0'}
 HASHES = {
     'biped31.urdf': '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     'walk.mcap': '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',

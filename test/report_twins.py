@@ -9,8 +9,7 @@ import dataclasses
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.recording.chunks import make_evaluator
-from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.recording.replay import Collector, make_evaluator
 
 from .recorded import read_bag
 
@@ -30,7 +29,7 @@ def twin(bag, robot, change=lambda signals: None, low_pass=None):
     for results in evaluator.push(signals) + evaluator.flush():
         collector.add(results)
     stages = {'angular_acceleration.used': evaluator.root.method}
-    return collector.evaluation({}, (), (), stages, evaluator.faults)
+    return collector.evaluation(evaluator, stages=stages)
 
 
 def noisy_encoders(step=ENCODER_STEP, seed=3):

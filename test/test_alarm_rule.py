@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.model.robot_file import Acd
-from izmp_dynamics.pipeline.kernel_noise import joint_weights, overlap
+from izmp_dynamics.model.method import Acd
+from izmp_dynamics.pipeline.noise_propagation import joint_weights, overlap
 from izmp_dynamics.signals.differences import central_quotient
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.alarm_rule import HOLD, AlarmRule

@@ -12,6 +12,13 @@ from .pinocchio_twin import ROBOTS, robot_path
 from .raising import raising
 from .small_robot import SMALL_ROBOT, corrupted, extended
 
+
+def at(name, line):
+    """Where a link or joint of the small robot or an added one is, in words."""
+    kind = 'joint' if name in ('hip', 'ankle', 'strut', 'free', 'x', 'y', 'j2') else 'link'
+    return f"{kind} '{name}' (line {line})"
+
+
 INERTIA = 'ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.04"'
 
 
@@ -44,72 +51,44 @@ ERRORS = {
     'unknown parent': (
         corrupted(('parent link="thigh"', 'parent link="tigh"')),
         'unknown_link',
-        "joint 'ankle' (line 25)",
+        at('ankle', 25),
     ),
     'unknown child': (
         corrupted(('child link="sole"', 'child link="nobody"')),
         'unknown_link',
-        "joint 'ankle' (line 25)",
+        at('ankle', 25),
     ),
-    'two roots': (
-        extended('<link name="lost"/>'),
-        'several_roots',
-        "link 'lost' (line 29)",
-    ),
+    'two roots': (extended('<link name="lost"/>'), 'several_roots', at('lost', 29)),
     'very many roots': (
         extended(''.join(f'<link name="l{k}"/>' for k in range(5000))),
         'several_roots',
-        "link 'l0' (line 29)",
+        at('l0', 29),
     ),
-    'cycle': (
-        extended(joint('back', 'sole', 'base')),
-        'cycle',
-        "link 'base' (line 3)",
-    ),
+    'cycle': (extended(joint('back', 'sole', 'base')), 'cycle', at('base', 3)),
     'cycle beside the robot': (
         extended('<link name="a"/><link name="b"/>' + joint('x', 'a', 'b') + joint('y', 'b', 'a')),
         'cycle',
-        "link 'a' (line 29)",
+        at('a', 29),
     ),
-    'self-loop': (
-        extended('<link name="a"/>' + joint('x', 'a', 'a')),
-        'cycle',
-        "link 'a' (line 29)",
-    ),
-    'closed chain': (
-        extended(joint('strut', 'base', 'sole')),
-        'second_parent',
-        "joint 'strut' (line 29)",
-    ),
+    'self-loop': (extended('<link name="a"/>' + joint('x', 'a', 'a')), 'cycle', at('a', 29)),
+    'closed chain': (extended(joint('strut', 'base', 'sole')), 'second_parent', at('strut', 29)),
     'floating joint inside': (
         corrupted(('"revolute"', '"floating"')),
         'unsupported_joint_type',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'planar joint': (
         corrupted(('"revolute"', '"planar"')),
         'unsupported_joint_type',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
-    'zero axis': (
-        corrupted(('"0 1 0"', '"0 0 0"')),
-        'axis_without_direction',
-        "joint 'hip' (line 18)",
-    ),
-    'tiny axis': (
-        corrupted(('"0 1 0"', '"0 1e-200 0"')),
-        'axis_without_direction',
-        "joint 'hip' (line 18)",
-    ),
-    'negative mass': (
-        corrupted(('value="2"', 'value="-2"')),
-        'negative_mass',
-        "link 'base' (line 3)",
-    ),
+    'zero axis': (corrupted(('"0 1 0"', '"0 0 0"')), 'axis_without_direction', at('hip', 18)),
+    'tiny axis': (corrupted(('"0 1 0"', '"0 1e-200 0"')), 'axis_without_direction', at('hip', 18)),
+    'negative mass': (corrupted(('value="2"', 'value="-2"')), 'negative_mass', at('base', 3)),
     'negative moment': (
         corrupted(('ixx="0.02"', 'ixx="-0.02"')),
         'negative_moment',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'zero total mass': (
         corrupted(('value="2"', 'value="0"'), ('value="1"', 'value="0"')),
@@ -124,17 +103,17 @@ ERRORS = {
     'mimic of an unknown joint': (
         corrupted(('<limit', f'{mimic("hop")}<limit')),
         'mimic_of_no_movable_joint',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'mimic of a fixed joint': (
         corrupted(('<limit', f'{mimic("ankle")}<limit')),
         'mimic_of_no_movable_joint',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'mimic of itself': (
         corrupted(('<limit', f'{mimic("hip")}<limit')),
         'mimic_circle',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'mimic circle': (
         extended(
@@ -144,7 +123,7 @@ ERRORS = {
             + joint('z', 'sole', 'c', 'continuous', mimic('y'))
         ),
         'mimic_circle',
-        "joint 'y' (line 29)",
+        at('y', 29),
     ),
     'mimic of the joint that is left out': (
         extended(
@@ -154,12 +133,12 @@ ERRORS = {
             + joint('x', 'sole', 'a', 'continuous', mimic('free'))
         ),
         'mimic_of_no_movable_joint',
-        "joint 'x' (line 29)",
+        at('x', 29),
     ),
     'multipliers without bound': (
         chain(60, 'continuous', '<mimic joint="j{}" multiplier="1e6"/>'),
         'mimic_gain_too_large',
-        "joint 'j2' (line 1)",
+        at('j2', 1),
     ),
 }
 
@@ -167,37 +146,37 @@ WARNINGS = {
     'no inertial on a moving link': (
         extended('<link name="toe"/>' + joint('bend', 'sole', 'toe', 'continuous')),
         'moving_without_mass',
-        "link 'toe' (line 29)",
+        at('toe', 29),
     ),
     'mass without inertia': (
         corrupted((f'<inertia {INERTIA}/>', '')),
         'mass_without_inertia',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'zero inertia': (
         corrupted((INERTIA, 'ixx="0" iyy="0" izz="0"')),
         'zero_inertia',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'inertia without mass': (
         corrupted(('value="2"', 'value="0"')),
         'inertia_without_mass',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'broken triangle inequality': (
         corrupted(('izz="0.04"', 'izz="0.4"')),
         'triangle_inequality',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'negative principal moment': (
         corrupted(('ixy="0.001"', 'ixy="0.1"')),
         'negative_principal_moment',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'inertia in g·mm²': (
         corrupted((INERTIA, 'ixx="2e7" iyy="3e7" izz="4e7"')),
         'inertia_in_other_units',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
     'masses in grams': (
         corrupted(('value="2"', 'value="2000"'), ('value="1"', 'value="1000"')),
@@ -207,37 +186,37 @@ WARNINGS = {
     'lengths in millimetres': (
         corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 -100"')),
         'far_origin',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'axis of another length': (
         corrupted(('"0 1 0"', '"0 2 0"')),
         'axis_not_normalised',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'limits reversed': (
         corrupted(('lower="-1" upper="1"', 'lower="1" upper="-1"')),
         'reversed_limits',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'limits in degrees': (
         corrupted(('lower="-1" upper="1"', 'lower="-60" upper="90"')),
         'limits_in_degrees',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'negative effort': (
         corrupted(('effort="10"', 'effort="-10"')),
         'limit_not_positive',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'world with a floating joint': (
         extended('<link name="world"/>' + joint('free', 'world', 'base', 'floating')),
         'root_joint_left_out',
-        "joint 'free' (line 29)",
+        at('free', 29),
     ),
     'world with a fixed joint': (
         extended('<link name="world"/>' + joint('bolt', 'world', 'base')),
         'tied_to_world',
-        "link 'world' (line 29)",
+        at('world', 29),
     ),
 }
 
@@ -261,6 +240,39 @@ def test_an_anomaly_is_a_warning_and_the_model_works(text, kind, where):
     assert np.isfinite(model.com(np.zeros(model.dof))).all()
 
 
+SHAPE = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+HEAD = f'<link name="head"><inertial><mass value="1"/><inertia {INERTIA}/></inertial>'
+
+
+@pytest.mark.parametrize(
+    ('shape', 'further', 'found'),
+    [
+        # a head fixed to it has a mass, so that it is not one of the links that move without any
+        (SHAPE, f'{HEAD}{SHAPE}</link>{joint("neck", "torso", "head")}', True),
+        (SHAPE.replace('visual', 'collision'), '', True),
+        ('', '', False),  # a frame
+        (SHAPE, f'{HEAD}</link>{joint("mass", "torso", "head")}', False),  # as KDL wants it
+    ],
+)
+def test_a_body_without_inertial_is_named(shape, further, found):
+    text = extended(
+        f'<link name="torso">{shape}</link>{joint("waist", "torso", "base", "continuous")}'
+        f'{further}'
+    )
+    kinds = [(problem.kind, problem.where) for problem in audit(parse_urdf(text))]
+    assert kinds == [('no_inertial', "link 'torso' (line 29)")] * found
+
+
+@pytest.mark.parametrize('kind', ['fixed', 'continuous'])
+def test_a_leaf_or_a_mount_without_inertial_is_no_body(kind):
+    """A camera's mount that is fixed to a body, and what is fixed to it."""
+    text = extended(
+        f'<link name="mount">{SHAPE}</link>{joint("at", "base", "mount")}'
+        f'{HEAD}</link>{joint("pan", "mount", "head", kind)}'
+    )
+    assert audit(parse_urdf(text)) == []
+
+
 def test_a_sound_robot_has_no_problems():
     assert audit(parse_urdf(SMALL_ROBOT)) == []
 
@@ -275,8 +287,7 @@ def test_errors_come_first_and_one_cause_is_listed_once():
     problems = audit(parse_urdf(text))
     assert [problem.severity for problem in problems] == ['error', 'warning']
     circle = chain(500, 'continuous', '<mimic joint="j{}"/>').replace(
-        joint('j0', 'l0', 'l1', 'continuous'),
-        joint('j0', 'l0', 'l1', 'continuous', mimic('j498')),
+        joint('j0', 'l0', 'l1', 'continuous'), joint('j0', 'l0', 'l1', 'continuous', mimic('j498'))
     )
     problems = audit(parse_urdf(circle))
     assert [problem.kind for problem in problems] == ['mimic_circle']

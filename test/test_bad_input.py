@@ -23,11 +23,10 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.check import check
 from izmp_dynamics.cli.terminal import printable
+from izmp_dynamics.evaluate import KNOWN, evaluate_bag
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.check import check
-from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.replay.run import KNOWN
 
 from .bag_surgery import (
     ARRAY,
@@ -885,7 +884,7 @@ def test_a_signal_while_the_report_is_made(corrupted, monkeypatch, number):
     def interrupt(*arguments, **keywords):
         signal.raise_signal(number)
 
-    monkeypatch.setattr('izmp_dynamics.replay.run.write_summary', interrupt)
+    monkeypatch.setattr('izmp_dynamics.evaluate.write_summary', interrupt)
     desk = corrupted()
     outcome = desk.replay()
     assert outcome.status == 130
@@ -903,7 +902,7 @@ def test_a_signal_of_which_a_library_makes_another_exception(corrupted, monkeypa
         except KeyboardInterrupt:
             raise TypeError('incompatible function arguments') from None
 
-    monkeypatch.setattr('izmp_dynamics.replay.run.write_summary', interrupt)
+    monkeypatch.setattr('izmp_dynamics.evaluate.write_summary', interrupt)
     monkeypatch.setattr('izmp_dynamics.cli.live._run', interrupt)
     desk = corrupted()
     for outcome in (desk.replay(), izmp('live')):
@@ -1026,7 +1025,7 @@ def corruptions(draw):
 def test_any_numbers_end_in_a_sentence_or_in_whole_results(
     sound, robot_yaml, sound_points, tmp_path_factory
 ):
-    @settings(max_examples=8, phases=(Phase.reuse, Phase.generate))  # shrinking takes too long
+    @settings(max_examples=5, phases=(Phase.reuse, Phase.generate))  # shrinking takes too long
     @given(st.lists(corruptions(), min_size=1, max_size=4))
     def corrupt(changes):
         draft = sound.copy()

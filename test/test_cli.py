@@ -12,10 +12,10 @@ import yaml
 
 import izmp_dynamics
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.cli.blas import VARIABLES
+from izmp_dynamics.check import check
 from izmp_dynamics.cli.main import commands
+from izmp_dynamics.cli.process import VARIABLES
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.check import check
 
 from . import test_bad_input as bad
 from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
@@ -199,9 +199,9 @@ def a_load_of_a_quarter(draft, robot):
 def test_check_prints_every_finding_with_its_remedy(corrupted, damage, severity, kind):
     desk = corrupted(damage)
     outcome, result = desk.check(), check(desk.bag, load_robot_file(desk.robot))
-    assert (severity, kind) in [(found.severity, found.kind) for found in result.findings]
+    assert (severity, kind) in [(found.level, found.kind) for found in result.findings]
     for found in result.findings:
-        assert f'{found.severity}: {found}' in outcome.out
+        assert f'{found.level}: {found}' in outcome.out
     assert outcome.status == int(severity == 'error')
     last = r'(\d|no) warnings?\.$' if outcome.status == 0 else r'cannot be replayed .*\.$'
     assert re.search(last, outcome.out)

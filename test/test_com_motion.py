@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
 
 from izmp_dynamics.dynamics.com_motion import ComMotion
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.stability.ground_plane import joined_corners
 
 from .replayed import evaluate_log

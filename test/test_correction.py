@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
-from izmp_dynamics.model.robot_file import FootWrench
+from izmp_dynamics.model.feet import FootWrench
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import Correction

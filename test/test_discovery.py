@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
-from izmp_dynamics.nodes import discovery
-from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
+from izmp_dynamics.nodes import process
+from izmp_dynamics.nodes.process import discover_quickly, stay_on_this_computer
 
 from .node_processes import ROOT, Processes, patched_environment, probe, wait_until
 
@@ -105,7 +105,7 @@ def test_a_lease_outlives_pauses_and_nothing_is_left_in_shared_memory(name):
 )
 def test_the_profile_is_that_of_the_user_or_of_the_range(given, profile, left):
     with patched_environment({}):
-        for name in (*discovery._PROFILES, RANGE, 'RMW_IMPLEMENTATION'):
+        for name in (*process._PROFILES, RANGE, 'RMW_IMPLEMENTATION'):
             os.environ.pop(name, None)
         os.environ.update(given)
         discover_quickly()

@@ -9,9 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
-
-from .command_line import REPOSITORY
 
 pytest.importorskip('distributed', reason='the engine is Dask')
 
@@ -148,30 +145,3 @@ def test_a_task_begins_after_those_that_it_needs(tmp_path, monkeypatch):
         ended = dict(found)
     assert list(ended)[2:] == [7, 9, 3]
     assert all(ended[task] >= set(needed) for task, needed in needs.items())
-
-
-@pytest.fixture
-def slurm(tmp_path, monkeypatch):
-    """A folder in which `sbatch` writes what it was asked for, and runs it here."""
-    pytest.importorskip('dask_jobqueue')
-    commands = {
-        'sbatch': 'cp "$1" job; setsid sh job >output 2>&1 & echo "Submitted batch job $!"',
-        'scancel': 'kill -- "-$1" || true',
-    }
-    for name, command in commands.items():
-        (tmp_path / name).write_text(f'#!/bin/sh\ncd {tmp_path}\n{command}\n')
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv('PATH', f'{tmp_path}{os.pathsep}{os.environ["PATH"]}')
-    monkeypatch.setenv('PYTHONPATH', str(REPOSITORY))
-    return tmp_path
-
-
-def test_a_profile_for_slurm(slurm):
-    profile = {'jobs': 1, 'queue': 'robots', 'cores': 1, 'memory': '1GB', 'interface': 'lo',
-               'walltime': '00:10:00'}  # fmt: skip
-    (slurm / 'profile.yaml').write_text(yaml.safe_dump(profile))
-    with connected(Cluster(slurm=slurm / 'profile.yaml'), 2) as client:
-        assert dict(outcomes(client, str, [1, 2])) == {1: '1', 2: '2'}
-    script = (slurm / 'job').read_text()
-    assert '#SBATCH -p robots' in script
-    assert '--preload izmp_dynamics.engine.worker' in script

@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.verdict.capture import _velocity
 from izmp_dynamics.verdict.events.event import (
     KINDS,
     STEPS,
@@ -16,11 +17,14 @@ from izmp_dynamics.verdict.events.event import (
     from_where,
     where_to,
 )
-from izmp_dynamics.verdict.events.fall import _for_good, _impact, _velocity
-from izmp_dynamics.verdict.summary import summary_of
+from izmp_dynamics.verdict.events.fall import _for_good, _impact
+from izmp_dynamics.verdict.events.find import _excursions
+from izmp_dynamics.verdict.pushes import ExternalForces
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise, summary_of
 from izmp_lab.walking.walk_parameters import WalkParameters
 
-from .report_scenarios import bump, falling, part, standing, walking
+from .report_scenarios import bump, falling, part, standing, walking, with_feet
 from .report_twins import twin
 
 
@@ -48,6 +52,15 @@ def test_an_excursion_names_the_edge(axis, depth, edge):
     assert found.unit == 'm'
 
 
+def test_an_excursion_that_is_less_than_its_uncertainty_is_none():
+    scene = Scene(standing(offset=bump(4.0, 0.35, 0.25)))
+    judged, forces = summarise(scene).judged, ExternalForces()
+    for uncertainty, count in ((0.05, 1), (0.5, 0)):
+        error = replace(judged.error, usual=uncertainty, uncertainty=uncertainty)
+        uncertain = replace(judged, error=error)
+        assert len([*_excursions(scene, uncertain, forces)]) == count
+
+
 def test_the_significance_of_an_excursion_is_in_standard_deviations_per_axis():
     """Beyond the usual uncertainty are 5 % of a normal distribution; a push is no error."""
     summary = summary_of(standing(duration=5.0, offset=bump(2.0, 0.35, 0.25)))
@@ -67,6 +80,23 @@ def test_an_excursion_that_a_push_made_says_so():
     sentences = {event.kind: event.sentence for event in found}
     assert sentences['push'] == 'Pushed from behind with 42.0 N for 0.18 s'
     assert sentences['excursion'].endswith('; pushed from behind with 42.0 N')
+
+
+@pytest.mark.parametrize(
+    ('degrees', 'edge', 'side'),
+    [(170, 'rear', 'the front'), (-80, 'left', 'the right'), (20, 'front', 'behind')],
+)
+def test_ahead_is_where_the_soles_point(degrees, edge, side):
+    """The x axis of a root may point backwards, as the iCub's."""
+    evaluation = standing(duration=6.0, offset=bump(4.0, 0.35, 0.25, axis=0))
+    force = np.zeros((len(evaluation.stamps), 3))
+    within = (evaluation.time >= 4.0) & (evaluation.time < 4.35)
+    force[within] = evaluation.nif_R_root()[within, 0] * 42.0
+    R = Rotation.from_euler('ZX', [degrees, 180.0], degrees=True).as_matrix()  # z downwards
+    seen = with_feet(replace(evaluation, external_force=force), axes=evaluation.feet[0].axes @ R)
+    found = {event.kind: event.sentence for event in events(seen)}
+    assert f'outside the {edge} edge' in found['excursion']
+    assert found['push'].startswith(f'Pushed from {side} with 42.0 N')
 
 
 @pytest.mark.parametrize(('ended', 'named'), [(0.08, True), (0.2, False)])
@@ -92,18 +122,21 @@ def test_the_onset_of_a_fall_is_not_before_the_push():
     assert 4.0 <= onset < 4.04
 
 
+def aloft(evaluation, rows):
+    """The evaluation without load from 2 s on, at these instants (K,)."""
+    up = rows & (evaluation.time >= 2.0)
+    force = lambda foot: np.where(up, 0.0, foot.normal_force)  # noqa: E731
+    return with_feet(evaluation, loaded=~up, normal_force=force)
+
+
 def test_without_load_the_robot_flies_or_is_held():
     evaluation = standing(duration=6.0)
-    aloft = (evaluation.time >= 2.0) & (evaluation.time < 2.2) | (evaluation.time >= 4.0)
-    feet = tuple(
-        replace(foot, loaded=~aloft, normal_force=np.where(aloft, 0.0, foot.normal_force))
-        for foot in evaluation.feet
-    )
-    flight, held = events(replace(evaluation, feet=feet), 'flight')
+    lifted = aloft(evaluation, (evaluation.time < 2.2) | (evaluation.time >= 4.0))
+    flight, held = events(lifted, 'flight')
     assert (flight.begin, flight.end) == pytest.approx((2.0, 2.2), abs=0.01)
     assert flight.sentence == 'No foot carries load for 0.20 s'
     assert held.sentence.endswith('so the robot is held or lies')
-    steps = events(replace(evaluation, feet=feet), *STEPS)
+    steps = events(lifted, *STEPS)
     lands = [event.kind == 'touchdown' for event in steps]
     assert lands == [False, False, True, True, False, False]
     assert steps[-1].size == pytest.approx(1.8, abs=0.02)
@@ -131,11 +164,9 @@ def test_a_fall_to_the_ground_has_an_impact():
 def test_without_a_support_polygon_there_is_no_point_of_no_return(nothing):
     evaluation = falling()
     unloaded = np.zeros(len(evaluation.stamps), dtype=bool)
-    feet = () if nothing == 'feet' else tuple(
-        replace(f, loaded=unloaded, normal_force=np.full(len(unloaded), np.nan))
-        for f in evaluation.feet
-    )  # fmt: skip
-    found = events(replace(evaluation, feet=feet), 'fall', 'point of no return', 'impact')
+    without = with_feet(evaluation, loaded=unloaded, normal_force=np.where(unloaded, 0.0, np.nan))
+    without = replace(evaluation, feet=()) if nothing == 'feet' else without
+    found = events(without, 'fall', 'point of no return', 'impact')
     assert [event.kind for event in found] == ['fall', 'impact']
     assert found[0].begin == pytest.approx(6.06, abs=0.03)
     assert found[0].sentence.startswith('The robot sinks, impact 0.')
@@ -217,13 +248,8 @@ def test_a_foot_that_turns_on_the_ground_slips():
 
 def test_a_flight_that_a_gap_cuts_off_ends_there():
     evaluation = standing(duration=6.0)
-    aloft = (evaluation.time >= 2.0) & (evaluation.time < 2.2)
-    feet = tuple(
-        replace(foot, loaded=~aloft, normal_force=np.where(aloft, 0.0, foot.normal_force))
-        for foot in evaluation.feet
-    )
     gap = (evaluation.time >= 2.1) & (evaluation.time < 2.6)
-    (flight,) = events(part(replace(evaluation, feet=feet), ~gap), 'flight')
+    (flight,) = events(part(aloft(evaluation, evaluation.time < 2.2), ~gap), 'flight')
     assert (flight.begin, flight.end) == pytest.approx((2.0, 2.1), abs=0.01)
 
 

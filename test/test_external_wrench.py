@@ -17,8 +17,8 @@ from izmp_dynamics.dynamics.external_wrench import (
     external_wrench,
     find_forces,
 )
+from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.run import replay
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.pushes import PushStatistics, push_remarks
 from izmp_lab.simulation.noisy_signals import sensor_noise
@@ -270,5 +270,5 @@ def test_many_pushes_are_counted_and_the_largest_listed():
     remarks = push_remarks(pushes)
     assert len(remarks) == 4
     assert all('pushed the robot from above' in text for text in remarks[:3])
-    assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of what is' in remarks[0]
+    assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of the unexplained force' in remarks[0]
     assert '5 times' in remarks[3]

@@ -5,29 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.diagnosis.feet_check import UNITS, judge_feet
-from izmp_dynamics.diagnosis.force_check import judge_force
-from izmp_dynamics.diagnosis.in_air import in_air
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.diagnosis.forces import UNITS, feet_findings, in_air, motion_findings
 from izmp_dynamics.results.evaluation import Foot
+from izmp_dynamics.verdict.summary import summary_of
 
 from .report_scenarios import GRAVITY, MASS, standing, walking
-
-ROBOT = RobotFile(urdf='robot.urdf')
 
 
 @pytest.fixture(scope='module')
 def walk():
     return walking(duration=5.0)
-
-
-def stated(biped31, sign):
-    """The robot file with feet as in the scenarios, their sensors with this sign."""
-    feet = [
-        dataclasses.replace(foot, name=name, wrench=dataclasses.replace(foot.wrench, sign=sign))
-        for foot, name in zip(biped31.feet, ('left_foot', 'right_foot'), strict=True)
-    ]
-    return dataclasses.replace(biped31, feet=tuple(feet))
 
 
 def with_forces(evaluation, change):
@@ -41,15 +28,16 @@ def with_forces(evaluation, change):
 
 
 def test_sound_feet_cause_no_remark(walk):
-    assert not list(judge_feet(walk, ROBOT))
-    assert not list(judge_feet(standing(duration=4.0), ROBOT))
+    assert not list(feet_findings(walk))
+    assert not list(feet_findings(standing(duration=4.0)))
 
 
 @pytest.mark.parametrize('sign', [1, -1])
-def test_the_sign_that_is_not_stated_is_advised(walk, biped31, sign):
+def test_the_sign_that_is_not_stated_is_advised(walk, sign):
     """Whichever is wrong: with sign: -1 wrongly set, 1 is advised."""
     pulling = with_forces(walk, lambda forces: [-force for force in forces])
-    found = list(judge_feet(pulling, stated(biped31, sign)))
+    feet = tuple(dataclasses.replace(foot, sign=sign) for foot in pulling.feet)
+    found = list(feet_findings(dataclasses.replace(pulling, feet=feet)))
     assert {finding.kind for finding in found} == {'foot_pulls'}
     for finding in found:
         assert f'set wrench.sign: {-sign}' in finding.remedy
@@ -59,20 +47,20 @@ def test_the_sign_that_is_not_stated_is_advised(walk, biped31, sign):
 @pytest.mark.parametrize('unit', UNITS)
 def test_a_unit_is_named(walk, unit):
     other = with_forces(walk, lambda forces: [force / UNITS[unit] for force in forces])
-    found = {finding.kind: finding for finding in judge_feet(other, ROBOT)}
-    assert f'the weight in {unit}' in found['foot_unit'].message
+    found = {finding.kind: finding for finding in feet_findings(other)}
+    assert f'the weight in {unit}' in found['foot_unit'].sentence
     assert f'{UNITS[unit]:.6g}' in found['foot_unit'].remedy
 
 
 def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):
     one = with_forces(walk, lambda forces: [0.3 * force for force in forces])
-    (finding,) = judge_feet(one, ROBOT, unused_wrenches=('/r_foot/wrench',))
+    (finding,) = feet_findings(one, unused_wrenches=('/r_foot/wrench',))
     assert finding.kind == 'mean_foot_force'
     assert finding.remedy.startswith('Is a foot missing from the robot file?')
     assert '/r_foot/wrench' in finding.remedy
     too_much = with_forces(walk, lambda forces: [2.0 * force for force in forces])
     for other, unused in ((one, ()), (too_much, ('/r_foot/wrench',))):
-        (finding,) = judge_feet(other, ROBOT, unused_wrenches=unused)
+        (finding,) = feet_findings(other, unused_wrenches=unused)
         assert 'missing' not in finding.remedy
 
 
@@ -80,7 +68,10 @@ def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):
 def test_exchanged_feet_are_named(motion):
     """By the foot that is in the air, or by the shift of weight while both stand."""
     exchanged = with_forces(motion(duration=5.0), lambda forces: forces[::-1])
-    (finding,) = judge_feet(exchanged, ROBOT)
+    (finding,) = feet_findings(exchanged)
+    verdict = summary_of(exchanged).verdict
+    assert (verdict.state, verdict.reason) == ('unclear', 'input_wrong')
+    assert verdict.sentence == finding.sentence
     assert finding.kind == 'feet_exchanged'
     assert 'feet[left_foot].wrench.topic' in finding.remedy
     assert 'feet[right_foot].wrench.topic' in finding.remedy
@@ -111,8 +102,8 @@ def crawling(exchanged=()):
 
 @pytest.mark.parametrize('pair', [(0, 1), (1, 2), (0, 3)])
 def test_exchanged_feet_of_a_quadruped_are_named(pair):
-    assert not list(judge_feet(crawling(), ROBOT))
-    (finding,) = judge_feet(crawling(pair), ROBOT)
+    assert not list(feet_findings(crawling()))
+    (finding,) = feet_findings(crawling(pair))
     assert finding.kind == 'feet_exchanged'
     assert all(f'feet[foot{k}].wrench.topic' in finding.remedy for k in pair)
 
@@ -131,7 +122,7 @@ def test_feet_that_measure_nothing_for_a_moment_are_compared_without_it():
     evaluation = crawling()
     for foot in evaluation.feet:
         foot.normal_force[:20] = 0.0
-    assert not [found for found in judge_feet(evaluation, ROBOT) if found.kind == 'feet_exchanged']
+    assert not [found for found in feet_findings(evaluation) if found.kind == 'feet_exchanged']
 
 
 def judged(evaluation, force):
@@ -140,7 +131,7 @@ def judged(evaluation, force):
     wrench = np.concatenate([force, track.wrench[:, 3:]], axis=1)
     tracks = evaluation.tracks | {'mr_ad': dataclasses.replace(track, wrench=wrench)}
     stands = np.ones(len(force), dtype=bool)
-    return list(judge_force(dataclasses.replace(evaluation, tracks=tracks), stands))
+    return list(motion_findings(dataclasses.replace(evaluation, tracks=tracks), stands))
 
 
 def test_the_mean_force_is_along_the_ground_normal(walk):
@@ -166,3 +157,13 @@ def test_on_a_slope_the_whole_mean_force_is_the_weight(walk):
     (finding,) = judged(uphill, force)
     assert finding.kind == 'tilted_force'
     assert finding.remedy.startswith('If the ground does not slope by that')
+
+
+def test_the_offset_of_a_foot_in_the_air_is_no_pull(walk):
+    """A sensor without load reads some newtons less than nothing."""
+    offset = with_forces(walk, lambda forces: [force - 25.0 for force in forces])
+    assert 'foot_pulls' not in [found.kind for found in feet_findings(offset)]
+    hanging = with_forces(walk, lambda forces: [0.0 * force - 25.0 for force in forces])
+    assert 'foot_pulls' not in [found.kind for found in feet_findings(hanging)]
+    turned = with_forces(walk, lambda forces: [-force for force in forces])
+    assert [found.kind for found in feet_findings(turned)] == ['foot_pulls', 'foot_pulls']

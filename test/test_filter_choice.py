@@ -8,20 +8,15 @@ import pytest
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.check import check
 from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.diagnosis.filter_choice import propose_filter
-from izmp_dynamics.model.robot_file import (
-    Filter,
-    LowPass,
-    RobotFile,
-    RootAcceleration,
-    load_robot_file,
-)
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter, LowPass, RootAcceleration
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.survey import Survey
-from izmp_dynamics.replay.check import check
-from izmp_dynamics.replay.evaluate import evaluate_bag
 
 from .bag_surgery import JOINTS
 from .raising import raising
@@ -88,7 +83,7 @@ def test_check_proposes_the_half_width_that_replay_takes(rough):
     (found,) = (
         f for f in check(desk.bag, load_robot_file(desk.robot)).findings if f.kind == 'filter'
     )
-    assert f'{1e3 * half_width(desk):.0f} ms' in found.message
+    assert f'{1e3 * half_width(desk):.0f} ms' in found.sentence
     assert f'half_width: {half_width(desk):.4g}' in found.remedy
 
 

@@ -27,8 +27,8 @@ from izmp_dynamics.cli.fleet import _lines  # noqa: E402
 from izmp_dynamics.engine.cluster import Cluster  # noqa: E402
 from izmp_dynamics.fleet.campaign import Fleet, run_fleet  # noqa: E402
 from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
+from izmp_dynamics.fleet.page import fleet_statistics  # noqa: E402
 from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
-from izmp_dynamics.fleet.statistics import fleet_statistics  # noqa: E402
 from izmp_dynamics.fleet.task import Done, Task, evaluate  # noqa: E402
 
 PATIENCE = 300.0
@@ -45,9 +45,9 @@ def robot(robot_content, tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def logs(sway, tmp_path_factory):
-    """Four short bags with a robot's name and software version, and one that is none."""
+    """Three short bags with a robot's name and software version, and one that is none."""
     folder = tmp_path_factory.mktemp('logs')
-    for k in range(4):
+    for k in range(3):
         draft = Draft.of_bag(sway[1], TOPICS, start=1.0 + 0.2 * k, stop=1.8 + 0.2 * k)
         bag = draft.write(folder / f'day{k % 2}' / f'walk_{k}')
         custom = {'custom_data': {'robot_id': f'unit {k % 2}', 'software_version': f'4.{k % 3}'}}
@@ -167,14 +167,14 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
         assert rows[name].items() >= of_report(json.loads(report)).items()
     assert rows['walk_1']['unit'] == 'unit 1'
     assert rows['walk_2']['software'] == '4.2'
-    assert len(rows_in(out)) == 5  # nothing was written twice
+    assert len(rows_in(out)) == 4  # nothing was written twice
     assert sorted(path.name for path in out.iterdir()) == [
         'fleet.html', 'fleet.json', 'fleet.parquet', 'reports', 'rows.sqlite',
     ]  # fmt: skip
 
     written = rows_in(out)
     again = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
-    assert again.kept == 5
+    assert again.kept == 4
     assert again.rows == fleet.rows
     assert rows_in(out) == written
     _read_by_others(out)
@@ -189,7 +189,7 @@ def _read_by_others(out):
         text = query.partition('```')[0].replace('fleet.parquet', str(out / 'fleet.parquet'))
         assert duckdb.sql(text).fetchall(), text
     count = duckdb.sql(f"SELECT count(*), count(margin) FROM '{out / 'fleet.parquet'}'")
-    assert count.fetchall() == [(5, 4)]
+    assert count.fetchall() == [(4, 3)]
 
 
 def test_a_local_bag_gives_the_same_row_without_its_report(logs, robot, single):
@@ -331,7 +331,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     ('options', 'sentence'),
     [
         (['--scheduler', 'tcp://127.0.0.1:9'], "No Dask scheduler answers at 'tcp://127.0.0.1:9'"),
-        (['--slurm', 'no.yaml'], "profile 'no.yaml' cannot be read"),
         (['--memory', 'much'], 'processes cannot be started'),
         (['--memory', '100MB'], "a memory of '100MB' is too small; 400 MB are the least."),
     ],
@@ -340,8 +339,6 @@ def test_a_cluster_that_is_not_there_is_a_sentence(
     options, sentence, logs, robot, tmp_path, monkeypatch
 ):
     monkeypatch.setattr('izmp_dynamics.engine.cluster.START_TIME', 0.5)
-    if '--slurm' in options:
-        pytest.importorskip('dask_jobqueue')
     outcome = izmp('fleet', logs, '--robot', robot, '-o', tmp_path / 'out', *options)
     assert outcome.status == 1
     assert sentence in outcome.err

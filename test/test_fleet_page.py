@@ -9,9 +9,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.cli.progress import progress_line, time_left
 from izmp_dynamics.fleet import page
+from izmp_dynamics.fleet.page import fleet_statistics
 from izmp_dynamics.fleet.row import COLUMNS, STATES, badness
-from izmp_dynamics.fleet.statistics import fleet_statistics
 
 from .chromium import chromium
 from .fleet_rows import EVIL, rows_of_many
@@ -39,10 +40,14 @@ def tab(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp('fleet') / 'fleet.html'
     path.write_text(page.fleet_page(rows, fleet_statistics(rows, BAGS)), encoding='utf-8')
     with chromium() as tab:
-        tab.open(path.as_uri())
-        tab.until('document.body.dataset.ready === "yes"')
-        tab.run('window.fleet.then((parts) => { window.parts = parts; })')
+        open_page(tab, path.as_uri())
         yield tab
+
+
+def open_page(tab, url):
+    tab.open(url)
+    tab.until('document.body.dataset.ready === "yes"')
+    tab.run('window.fleet.then((parts) => { window.parts = parts; })')
 
 
 def test_the_findings_say_why_a_bag_has_no_verdict_and_what_could_not_be_read(rows):
@@ -68,17 +73,13 @@ def test_a_fleet_of_three_bags(rows, tab):
     before = tab.run('location.href')
     other = Path(unquote(urlsplit(before).path)).with_name('few.html')
     other.write_text(html, encoding='utf-8')
-    tab.open(other.as_uri())
-    tab.until('document.body.dataset.ready === "yes"')
+    open_page(tab, other.as_uri())
     shown = tab.run('[...document.querySelectorAll("#bags th")].map((e) => e.innerText)')
     assert not {'Unit', 'Software'} & set(shown)
     assert column(tab, 'Margin') == ['−0.1', '20.0', '30.0']
     assert set(column(tab, 'Recorded')) == {''}
-    tab.run('window.fleet.then((parts) => { window.parts = parts; })')
     assert tab.run('parts.charts[0].axes[1]._values') == ['0', '1']
-    tab.open(before)
-    tab.until('document.body.dataset.ready === "yes"')
-    tab.run('window.fleet.then((parts) => { window.parts = parts; })')
+    open_page(tab, before)
 
 
 def column(tab, heading):
@@ -239,3 +240,9 @@ def test_the_table_holds_every_column(rows, tmp_path):
     assert first['bag'] == '/logs/\\udcff'  # a name that is not Unicode
     assert first['metadata'] == [('robot_id', 'a')]
     assert table['start'][0].value == full['start']
+
+
+def test_the_time_that_is_left_needs_some_bags():
+    assert progress_line(1, 40, 10_000_000, 20.0) == '1 of 40 bags, 0.05 bags/s, 0.5 MB/s'
+    assert time_left(1, 10_000_000, 400_000_000, 20.0) == ''
+    assert time_left(10, 100_000_000, 400_000_000, 20.0) == ', 60 s left'

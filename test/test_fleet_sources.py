@@ -1,18 +1,21 @@
-"""Which bags there are, and which robot file each has."""
+"""Which bags there are, which robot file each has, and what if that changes meanwhile."""
 
+import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip('fsspec', reason='bags are found with fsspec')
 
 from izmp_dynamics.base.errors import FleetError, IzmpError
-from izmp_dynamics.fleet.robots import RobotFiles
+from izmp_dynamics.fleet import task as module
+from izmp_dynamics.fleet.robots import RobotFiles, robot_digest
 from izmp_dynamics.fleet.sources import BagSource, find_bags, public
-from izmp_dynamics.fleet.task import content_hash
-from izmp_dynamics.replay.hashes import data_hashes
+from izmp_dynamics.fleet.task import Task, content_hash, evaluate
+from izmp_dynamics.recording.hashes import data_hashes
 
 from .conftest import REPOSITORY
 
@@ -206,3 +209,42 @@ def test_a_robot_file_beside_a_bag_that_is_elsewhere_is_refused():
 def test_rules_that_cannot_be_used_are_refused_at_once(rules):
     with pytest.raises(IzmpError):
         RobotFiles(rules)
+
+
+@pytest.fixture
+def task(tmp_path, monkeypatch):
+    """A task with a robot of its own and a file that is never read."""
+    monkeypatch.setattr(module, '_metadata', lambda bag: {})
+    shutil.copytree(REPOSITORY / 'robots' / 'biped31', tmp_path / 'biped31')
+    (tmp_path / 'x.mcap').write_bytes(b'x')
+    robot = tmp_path / 'biped31' / 'robot.yaml'
+    return Task(*find_bags([f'{tmp_path}/x.mcap']), str(robot), robot_digest(robot))
+
+
+def changed(task):
+    path = Path(task.robot)
+    path.write_bytes(path.read_bytes() + b'\n')
+
+
+def test_a_robot_file_that_another_run_of_the_process_saw_is_read_anew(task):
+    path = Path(task.robot)
+    assert RobotFiles([task.robot]).digest(path) == task.robot_sha256
+    changed(task)
+    assert RobotFiles([task.robot]).digest(path) != task.robot_sha256
+
+
+@pytest.mark.parametrize('when', ['before', 'during'])
+def test_a_robot_file_that_changes_is_no_verdict_about_the_bag(task, monkeypatch, when):
+    evaluated = []
+
+    def evaluate_bag(bag, robot):
+        evaluated.append(bag)
+        changed(task)
+
+    monkeypatch.setattr(module, 'evaluate_bag', evaluate_bag)
+    if when == 'before':
+        changed(task)
+    row = evaluate(task).row
+    assert (row['error_kind'], row['transient']) == ('other_robot', True)
+    assert task.robot in row['error']
+    assert len(evaluated) == (when == 'during')

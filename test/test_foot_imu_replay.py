@@ -10,13 +10,12 @@ import yaml
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import ReplayError, SensingError
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.diagnosis.anomalies import nothing_came_out
-from izmp_dynamics.model.robot_file import FootImu, Ground
+from izmp_dynamics.diagnosis.no_result import nothing_came_out
+from izmp_dynamics.model.feet import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.recording.chunks import make_evaluator
-from izmp_dynamics.replay.collect import Collector
+from izmp_dynamics.recording.replay import Collector, make_evaluator
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import IMU
@@ -194,7 +193,7 @@ def test_imus_that_contradict_the_joints_are_a_finding_of_their_own(recorded, bi
         for side in ('l_foot', 'r_foot')
     )
     assert counted > 0.9 * len(results.stamps)
-    evaluation = collector.evaluation({}, (), (), {}, evaluator.faults)
+    evaluation = collector.evaluation(evaluator)
     keys = {finding.key for finding in summary_of(evaluation).findings}
     assert keys & {'imu_contradicts_joints[/l_foot/imu]', 'imu_contradicts_joints[/r_foot/imu]'}
     error = nothing_came_out(recording, evaluation)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.signals.gate import Gate
-from izmp_dynamics.signals.repeats import HangLog
+from izmp_dynamics.signals.repeats import StuckLog
 from izmp_dynamics.signals.stamps import screen_stamps
 
 MS = 1_000_000
@@ -99,13 +99,13 @@ def watching():
 
 
 @pytest.mark.parametrize('piece', PIECES)
-def test_a_signal_that_hangs_has_no_value_there(piece):
+def test_a_stuck_signal_has_no_value_there(piece):
     gate, values = watching(), signal()
     values[100:130] = values[99]
     np.testing.assert_array_equal(admitted(gate, STAMPS, values, piece)[0], STAMPS)  # marked only
     for around, first, last in ((False, 100, 130), (True, 99, 131)):
-        hangs = gate.spans.hangs(STAMPS, around)[:, 0]
-        np.testing.assert_array_equal(np.flatnonzero(hangs), np.arange(first, last))
+        stuck = gate.spans.stuck_at(STAMPS, around)[:, 0]
+        np.testing.assert_array_equal(np.flatnonzero(stuck), np.arange(first, last))
     assert not gate.faults
 
 
@@ -131,8 +131,8 @@ def test_what_never_changed_or_is_zero_is_meant_so(piece):
         assert not gate.faults
 
 
-def test_times_of_hanging_are_joined_and_a_clock_that_is_set_back_begins_another():
-    log = HangLog()
+def test_times_of_being_stuck_are_joined_and_a_clock_that_is_set_back_begins_another():
+    log = StuckLog()
     for times in ([100, 200, 300], [310, 320], [800], [50, 60]):
         log.add(np.array(times) * MS)
     spans = [(100, 320), (800, 800), (50, 60)]

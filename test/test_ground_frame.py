@@ -11,12 +11,13 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.check import check
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.robot_file import Ground, load_robot_file
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.feet import Ground
+from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.replay.check import check
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 
@@ -186,7 +187,7 @@ def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(corrupted,
     assert outcome.status == 0
     findings = check(desk.bag, load_robot_file(desk.robot)).findings
     (note,) = (finding for finding in findings if finding.kind != 'filter')
-    assert (note.severity, note.kind) == ('note', kind)
+    assert (note.level, note.kind) == ('note', kind)
     assert str(note) in outcome.out
     assert desk.report()['parameters']['ground.source'] == 'sole'
 

@@ -73,22 +73,22 @@ def test_in_pieces_or_at_once_it_is_the_same(delay):
 
 
 @pytest.mark.parametrize('delay', [50 * MS, -50 * MS])
-def test_a_value_that_hangs_is_not_known_at_the_instants_that_take_it(delay):
+def test_a_stuck_value_is_not_known_at_the_instants_that_take_it(delay):
     """They lie earlier or later than the samples by the delay."""
     stamps = 10 * MS * np.arange(150)
     values = np.random.default_rng(3).normal(size=(150, 6))
     values[51:100] = values[50]
     correction = Correction(gyroscope_delay=delay)
     stream = SampleStream(
-        'imu', 6, max_gap=0.05, period=0.01, correction=correction, may_hang=True
+        'imu', 6, max_gap=0.05, period=0.01, correction=correction, may_be_stuck=True
     )
     stream.push(Samples(stamps, values))
     stream.flush()
     instants = stamps[10:140]
-    hangs = stream.hangs(instants, np.ones(len(instants), dtype=bool))
+    stuck = stream.stuck_at(instants, np.ones(len(instants), dtype=bool))
     of_frozen = (stamps + delay > stamps[50]) & (stamps + delay < stamps[100])
     frozen = (stamps > stamps[50]) & (stamps < stamps[100])
-    np.testing.assert_array_equal(hangs, (of_frozen | frozen)[10:140])
+    np.testing.assert_array_equal(stuck, (of_frozen | frozen)[10:140])
 
 
 def test_across_a_gap_the_angular_velocity_is_not_known():

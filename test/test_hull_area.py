@@ -23,5 +23,5 @@ def test_what_spans_nothing_has_no_area(points):
 
 
 def test_a_replay_does_not_wait_for_shapely():
-    code = 'import sys, izmp_dynamics.replay.run, izmp_dynamics.report.ground as _; '
+    code = 'import sys, izmp_dynamics.evaluate, izmp_dynamics.report.ground as _; '
     subprocess.run([sys.executable, '-c', f'{code}sys.exit("shapely" in sys.modules)'], check=True)

@@ -100,6 +100,34 @@ def test_suspicious_orientations_are_remarked_on(orientation, oriented: bool, ki
     assert (verdict.oriented, verdict.kind, len(verdict.remarks)) == (oriented, kind, 1)
 
 
+@pytest.mark.parametrize('angle', [90.0, 180.0])
+def test_a_sensor_that_is_turned_beside_a_right_orientation_is_named(angle: float) -> None:
+    """About the vertical, so that its accelerometer fits all the same."""
+    axis = WALK.world_R_sensor[0].inv().apply([0.0, 0.0, 1.0])
+    turn = Rotation.from_rotvec(np.radians(angle) * axis)
+    turned = check(omega=turn.apply(WALK.omega), force=turn.apply(WALK.phi))
+    assert turned.kind == 'imu_turned'
+    assert f'turned by {angle:.0f}°' in turned.remarks[0]
+    noise = np.random.default_rng(0).normal(scale=0.05, size=WALK.omega.shape)
+    assert check(omega=WALK.omega + noise).remarks == ()
+
+
+@pytest.mark.parametrize('late', [0.04, 0.1])
+def test_an_orientation_that_is_late_is_not_turned(late: float) -> None:
+    """Roll and pitch 90° apart: then a delay looks like a turn about the vertical."""
+    t = np.arange(0.0, 5.0, 0.005)
+
+    def pose(time):
+        roll, pitch = 0.1 * np.sin(4.0 * np.pi * time), 0.1 * np.cos(4.0 * np.pi * time)
+        return Rotation.from_euler('xy', np.column_stack([roll, pitch]))
+
+    R = pose(t)
+    omega = (R.inv() * pose(t + 0.005)).as_rotvec() / 0.005
+    stamps = (1e9 * t).astype(np.int64)
+    verdict = check_imu(stamps, omega, R.inv().apply(UP), pose(t - late).as_quat())
+    assert verdict.kind != 'imu_turned'
+
+
 def test_some_bad_samples_do_not_matter() -> None:
     force, quaternions = WALK.phi.copy(), WALK.quaternions.copy()
     force[::7], quaternions[::11] = np.nan, 0.0

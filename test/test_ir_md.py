@@ -11,7 +11,7 @@ from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.located import IrMdStage
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -255,9 +255,8 @@ def test_the_longest_step_follows_from_the_instants_themselves(model, step):
         world = WorldState(m.R[row], m.p[row], m.v[row])
         parts.append(stage.push(joints.select(np.array([k])), world, m.omega[row]))
     parts.append(stage.flush())
-    found = np.concatenate([part[0] for part in parts])
-    known = np.isfinite(np.concatenate([part[1] for part in parts])).all(axis=1)
-    np.testing.assert_array_equal(found, stamps)
+    known = np.isfinite(np.concatenate(parts)).all(axis=1)
+    assert len(known) == len(stamps)
     assert np.flatnonzero(~known).tolist() == [0, 44, 45, 59]
 
 

@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.check_view import show_result
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.joint_names import JointNames
-from izmp_dynamics.replay.check import CheckResult
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed
@@ -37,20 +37,20 @@ def test_joints_under_other_names_are_guessed_by_their_spelling(model):
     names = names_without(model, 'l_knee', 'neck_yaw', others=('left_knee', 'gripper'))
     assert names.same == {'left_knee': 'l_knee'}
     found = findings(names)['joints_unknown']
-    assert found.severity == 'warning'
-    assert 'left_knee, gripper' in found.message
+    assert found.level == 'warning'
+    assert 'left_knee, gripper' in found.sentence
     assert 'left_knee may be l_knee of the URDF' in found.remedy
 
 
 def test_joints_of_a_gripper_that_the_urdf_lacks_are_a_note(model):
     (found,) = findings(names_without(model, others=('gripper',))).values()
-    assert (found.severity, found.remedy) == ('note', '')
+    assert (found.level, found.remedy) == ('note', '')
 
 
 def test_only_joints_between_root_and_sole_that_can_move_hold_a_foot(model):
     names = names_without(model, 'l_knee', 'neck_yaw')
     assert names.held_joints(SOLES) == {'left': ('l_knee',)}
-    assert "'left'" in findings(names)['leg_joints_absent'].message
+    assert "'left'" in findings(names)['leg_joints_absent'].sentence
     knee = model.joint_names.index('l_knee')
     locked = [np.array(limit) for limit in (model.position_lower, model.position_upper)]
     for limit in locked:
@@ -77,7 +77,7 @@ def test_a_renamed_knee_reaches_the_evaluation(corrupted):
 
 def test_the_last_line_of_check_says_that_there_is_no_verdict():
     console = Console(file=io.StringIO(), width=200)
-    found = Finding('warning', 'leg_joints_absent', 'The position of a foot is not known.')
+    found = Finding('leg_joints_absent', 'warning', 'The position of a foot is not known.')
     show_result(console, CheckResult((), (), (found,)))
     last = console.file.getvalue().splitlines()[-1]
     assert last == 'This recording can be replayed, but gives no verdict; 1 warning.'

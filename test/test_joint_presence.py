@@ -23,9 +23,9 @@ def test_joints_that_start_late_or_stop_are_named_in_pieces_as_well():
         read(5.0, 7.0, [1, 1, 0, 0]), read(7.0, 7.0, [0, 0, 0, 0]), read(7.0, 9.05, [1, 0, 1, 0]),
     ):  # fmt: skip
         watch.watch(piece)
-    knee, ankle = sorted(watch.findings('/js', 5_000_000_000), key=lambda f: 'ankle' in f.message)
-    assert knee.message.startswith('/js (knee): no value after 1.90 s, for 2.10 s.')
-    assert ankle.message.startswith('/js (ankle): no value before 2.00 s, for 2.00 s.')
+    knee, ankle = sorted(watch.findings('/js', 5_000_000_000), key=lambda f: 'ankle' in f.sentence)
+    assert knee.sentence.startswith('/js (knee): no value after 1.90 s, for 2.10 s.')
+    assert ankle.sentence.startswith('/js (ankle): no value before 2.00 s, for 2.00 s.')
 
 
 def test_a_recording_without_joints_has_no_findings():

@@ -8,12 +8,13 @@ import pytest
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.model.robot_file import LowPass, RobotFile, load_robot_file
+from izmp_dynamics.model.method import LowPass
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointStage, group_joints, joined
 from izmp_dynamics.recording import survey
-from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stream import Filtering

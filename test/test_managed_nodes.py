@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
-import rclpy
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -15,16 +14,9 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes.registry import node_class
 
-from .node_processes import GRAPH, ROBOT, Processes, StandingRobot, free_domain, probe, wait_until
+from .node_processes import GRAPH, ROBOT, Processes, StandingRobot, probe, wait_until
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-
-
-@pytest.fixture(scope='module')
-def ros():
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield
-    rclpy.try_shutdown()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import savgol_filter
 
 from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.pipeline.kernel_noise import (
+from izmp_dynamics.pipeline.noise_propagation import (
     gain_of,
     matched_weights,
     quantised_second,

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.model.robot_file import Filter
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples

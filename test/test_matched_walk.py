@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 
-from izmp_dynamics.model.robot_file import Filter
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, wrench_covariance
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.signals.samples import Samples
 from izmp_lab.simulation.scenarios import simulate_walk

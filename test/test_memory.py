@@ -8,7 +8,7 @@ import pytest
 
 FAULTS = """
 import resource
-from izmp_dynamics.cli.memory import keep_freed_memory
+from izmp_dynamics.cli.process import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

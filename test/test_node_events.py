@@ -5,27 +5,19 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
-import rclpy
 from rclpy.qos import DurabilityPolicy
 
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.nodes import recent_findings
-from izmp_dynamics.replay.evaluate import evaluate_bag
 from izmp_dynamics.verdict import recent
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, LEFT
-from .node_processes import GRAPH, free_domain, wait_until
-from .played_graph import COMPOSED, PlayedGraph
+from .node_processes import GRAPH, wait_until
+from .played_graph import COMPOSED, PlayedGraph, parameters
 from .test_input_findings import hold
-from .test_node_frames import parameters
 
-
-@pytest.fixture(scope='module', autouse=True)
-def ros():
-    """A context, as a process has one."""
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield
-    rclpy.shutdown()
+pytestmark = pytest.mark.usefixtures('ros')
 
 
 @pytest.fixture(scope='module')

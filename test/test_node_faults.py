@@ -1,13 +1,14 @@
 """Faults, with real processes: the graph goes on, publishes no NaN, and says what is wrong."""
 
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+
+from izmp_dynamics.model.robot_model import load_model
 
 from .node_processes import (
     GRAPH,
@@ -17,6 +18,7 @@ from .node_processes import (
     StandingRobot,
     all_finite,
     probe,
+    second_joint_publisher,
     wait_until,
 )
 
@@ -68,18 +70,11 @@ PATIENT = 'result_age_limit:=1000.0'
 
 @pytest.fixture(scope='module')
 def graph(biped31, tmp_path_factory):
-    """All nodes as processes of their own, and a robot that stands."""
-    with running(biped31, tmp_path_factory, *((name, PATIENT) for name in GRAPH)) as graph:
-        yield graph
-
-
-@contextmanager
-def running(biped31, tmp_path_factory, *nodes):
-    """Processes with nodes that work, what listens to them, and a robot that stands."""
+    """All nodes as processes of their own, what listens to them, and a robot that stands."""
     processes = Processes(tmp_path_factory.mktemp('faults'))
     with processes, probe(processes) as node:
-        for name, *parameters in nodes:
-            processes.start(name, *parameters)
+        for name in GRAPH:
+            processes.start(name, PATIENT)
         listener = Listener(node, outputs())
         robot = StandingRobot(node, biped31)
         with robot:
@@ -116,13 +111,9 @@ def diagnostics(listener):
 def received_again(listener, since):
     """Stamp from which on every node has received all its inputs, by their diagnostics [ns].
 
-    They report once a second, so it may be as much late where one of them lacked an input.
-
-    Args:
-        listener: has the diagnostics.
-        since: how many diagnostics are from before the start of the node that was killed.
+    They report once a second, so it may be as much late where one of them lacked an input. The
+    diagnostics after the first `since` are those from the start of the node that was killed.
     """
-
     stamps = []
 
     def are_complete():
@@ -161,21 +152,15 @@ def lacking(listener, since):
             yield message.header.stamp.sec * SECOND + message.header.stamp.nanosec
 
 
-MISSED = {
-    'acd': '/joint_kinematics',
-    'angular_acceleration': '/root_acceleration',
-    'mr_ad': '/mr_ad/contact_wrench',
-    'localizer': '/odom',
-    'ir_md': '/ir_md/contact_wrench',
-}
+MISSED = {'acd': '/joint_kinematics', 'localizer': '/odom'}
 """The topic that others miss while a node does not run."""
 
 
-@pytest.mark.parametrize('name', GRAPH)
+@pytest.mark.parametrize('name', ['acd', 'localizer', 'izmp'])
 def test_a_killed_node_is_missed_and_comes_back(graph, name):
     """Less than a second of the samples is lost from when all receive their inputs again."""
     processes, listener, robot = graph
-    topic = '/ir_md/izmp' if name in ('localizer', 'ir_md') else '/mr_ad/izmp'
+    topic = '/ir_md/izmp' if name == 'localizer' else '/mr_ad/izmp'
     since = diagnostics(listener)
     processes.kill(name)
     if name in MISSED:
@@ -208,8 +193,8 @@ def test_a_fault_of_the_sensors_is_reported_and_passes(graph, fault):
     since = diagnostics(listener)
     robot.fault = fault
     assert found(listener, FAULTS[fault], since), fault
-    if fault == 'no IMU':  # for ten seconds
-        end = robot.last + 10 * SECOND
+    if fault == 'no IMU':  # for longer than anything is waited for
+        end = robot.last + 3 * SECOND
         assert wait_until(lambda: robot.last > end)
     robot.fault = ''
     assert goes_on(listener)
@@ -228,9 +213,7 @@ def test_a_clock_that_is_set_back_resets_the_nodes(graph):
     assert goes_on(listener)
 
 
-def test_two_publishers_of_the_same_joints_are_reported(graph, biped31):
-    from .node_processes import second_joint_publisher
-
+def test_two_publishers_of_the_same_joints_are_reported(graph):
     processes, listener, robot = graph
     since = diagnostics(listener)
     with probe(processes) as other, second_joint_publisher(robot, other):
@@ -238,8 +221,14 @@ def test_two_publishers_of_the_same_joints_are_reported(graph, biped31):
     assert goes_on(listener)
 
 
-def test_after_all_that_no_nan_was_published_and_nobody_crashed(graph):
+def test_after_all_that_the_numbers_are_right_and_nobody_crashed(graph, biped31):
+    """A standing robot has its IZMP below its CoM; no NaN was published."""
     processes, listener, _ = graph
+    assert goes_on(listener)
+    point = listener.messages['/mr_ad/izmp'][-1].point
+    model = load_model(biped31.urdf_path, biped31.root)
+    com = model.com(np.zeros(model.dof))
+    np.testing.assert_allclose([point.x, point.y], com[:2], atol=1e-3)
     for topic in outputs():
         messages = list(listener.messages[topic])
         assert messages, topic
@@ -247,16 +236,3 @@ def test_after_all_that_no_nan_was_published_and_nobody_crashed(graph):
     for name, process in processes.running.items():
         assert process.poll() is None, processes.log(name)
         assert 'Traceback' not in processes.log(name)
-
-
-def test_a_standing_robot_has_its_izmp_below_its_com(graph, biped31):
-    """After all that, the numbers are still right."""
-    from izmp_dynamics.model.robot_model import load_model
-
-    _, listener, _ = graph
-    since = len(listener.messages['/mr_ad/izmp'])
-    assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > since + 20)
-    point = listener.messages['/mr_ad/izmp'][-1].point
-    model = load_model(biped31.urdf_path, biped31.root)
-    com = model.com(np.zeros(model.dof))
-    np.testing.assert_allclose([point.x, point.y], com[:2], atol=1e-3)

@@ -1,47 +1,32 @@
-"""Frames in messages and TF: under robot_state_publisher, with prefixes, of two robots."""
+"""Frames of points, messages and TF: under robot_state_publisher, with prefixes."""
 
 import numpy as np
 import pytest
-import yaml
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
-import rclpy
-from rclpy.parameter import Parameter
 
+from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes import transforms
 from izmp_dynamics.nodes.messages import (
-    odometry_values,
     quaternion,
     rotation_matrix,
     stamp_of,
     vector,
-    world_instant,
 )
 from izmp_dynamics.nodes.registry import node_class
+from izmp_dynamics.stability.support_polygon import plane_axes
 
-from .node_processes import GRAPH, ROBOT, free_domain
-from .played_graph import COMPOSED, PlayedGraph
+from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
 
 both = pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
 
 
-@pytest.fixture(scope='module', autouse=True)
-def ros():
-    """A context, as a process has one."""
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield
-    rclpy.shutdown()
-
-
-@pytest.fixture(scope='module')
-def bag(sound, tmp_path_factory):
-    """Two seconds of the sway."""
-    return sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+pytestmark = pytest.mark.usefixtures('ros')
 
 
 @pytest.fixture
@@ -62,12 +47,6 @@ def broadcast(monkeypatch):
     return seen
 
 
-def parameters(**values):
-    return [
-        Parameter(name, value=value) for name, value in {'robot': str(ROBOT), **values}.items()
-    ]
-
-
 @pytest.mark.parametrize(
     ('link', 'prefix', 'names'),
     [
@@ -84,8 +63,7 @@ def test_world_and_nif_have_names_that_no_link_has(
     tie += '<child link="pelvis"/></joint></robot>'
     urdf = biped31.urdf_path.read_text('utf-8').replace('</robot>', tie)
     (tmp_path / 'robot.urdf').write_text(urdf)
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(robot_yaml | {'urdf': 'robot.urdf'}))
+    path = written(robot_yaml | {'urdf': 'robot.urdf'}, tmp_path)
     node = node_class('izmp')(
         overrides=parameters(robot=str(path), frame_prefix=prefix, evaluation_frame=link)
     )
@@ -105,25 +83,25 @@ def test_world_and_nif_have_names_that_a_moving_ground_has_not(
     robot_yaml, tmp_path, ground, names
 ):
     moving = {'source': 'frame', 'frame': ground, 'topic': 'deck'}
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(robot_yaml | {'ground': moving}))
+    path = written(robot_yaml | {'ground': moving}, tmp_path)
     node = node_class('izmp')(overrides=parameters(robot=str(path)))
     node.destroy_node()
     assert (node.frame_names.world, node.frame_names.nif) == names
 
 
 @both
-def test_tf_ends_at_the_root_of_the_urdf(names, biped31, robot_yaml, bag, broadcast, tmp_path):
+def test_tf_ends_at_the_root_of_the_urdf(
+    names, biped31, robot_yaml, sound_bag, broadcast, tmp_path
+):
     """That of the foot, the root of the dynamics here, follows with the joints of the instant."""
     foot = dict(robot_yaml, root='l_foot', imu={'topic': 'imu', 'frame': 'l_foot'})
     foot['position'] = {'topic': 'gps'}
     del foot['accelerometers']
     for each in foot['feet']:
         each['wrench'].pop('below', None)
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(foot))
+    path = written(foot, tmp_path)
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
-        graph.play(bag)
+        graph.play(sound_bag)
     assert set(broadcast) == {('world', 'pelvis'), ('l_foot', 'nif')}
     odometry, joints = graph.messages['/odom'], graph.messages['/joint_kinematics']
     assert len(odometry) > 100
@@ -136,13 +114,14 @@ def test_tf_ends_at_the_root_of_the_urdf(names, biped31, robot_yaml, bag, broadc
         pelvis_R_foot, p_foot = model.frame_pose(
             'l_foot', [positions[name] for name in model.joint_names]
         )
-        foot = world_instant(odometry_values(odometry[stamp]))
-        np.testing.assert_allclose(R @ pelvis_R_foot, foot.R, atol=1e-9)
-        np.testing.assert_allclose(p + R @ p_foot, foot.p, atol=1e-9)
+        foot = odometry[stamp].pose.pose
+        world_R_foot = rotation_matrix(quaternion(foot.orientation))
+        np.testing.assert_allclose(R @ pelvis_R_foot, world_R_foot, atol=1e-9)
+        np.testing.assert_allclose(p + R @ p_foot, vector(foot.position), atol=1e-9)
 
 
 @both
-def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, bag, broadcast):
+def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, sound_bag, broadcast):
     given = parameters(frame_prefix='red/', world_frame='map', evaluation_frame='l_sole')
 
     def prefixed(topic, message):
@@ -151,7 +130,7 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, bag, broadcas
         return message
 
     with PlayedGraph(biped31, given, names) as graph:
-        graph.play(bag, prefixed)
+        graph.play(sound_bag, prefixed)
         frames = {
             topic: {message.header.frame_id for message in messages.values()}
             for topic, messages in graph.messages.items()
@@ -171,11 +150,10 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, bag, broadcas
 
 @both
 def test_frames_that_only_messages_state_are_found_with_the_prefix(
-    names, robot_yaml, bag, tmp_path
+    names, robot_yaml, sound_bag, tmp_path
 ):
     robot_yaml['imu'] = {'topic': 'imu'}
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(robot_yaml))
+    path = written(robot_yaml, tmp_path)
 
     def prefixed(topic, message):
         if topic == '/imu':
@@ -184,7 +162,7 @@ def test_frames_that_only_messages_state_are_found_with_the_prefix(
 
     given = parameters(robot=str(path), frame_prefix='red/')
     with PlayedGraph(load_robot_file(path), given, names) as graph:
-        graph.play(bag, prefixed)
+        graph.play(sound_bag, prefixed)
         assert len(graph.messages['/mr_ad/izmp']) > 100
 
 
@@ -201,20 +179,81 @@ def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
 @pytest.mark.parametrize('topic', ['odom', '/odom'])
 def test_a_position_that_is_the_own_result_is_refused(robot_yaml, topic, tmp_path):
     position = robot_yaml['position'] | {'topic': topic}
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(robot_yaml | {'position': position}))
+    path = written(robot_yaml | {'position': position}, tmp_path)
     for name in ('localizer', 'izmp', 'composed'):
         with raising(Exception, 'own_odometry', topic=topic):
             node_class(name)(overrides=parameters(robot=str(path)))
 
 
-@both
-def test_two_robots_with_prefixes_share_tf_and_no_frame(names, biped31, bag, broadcast):
-    frames = {}
-    for name in ('red', 'blue'):
-        broadcast.clear()
-        with PlayedGraph(biped31, parameters(frame_prefix=f'{name}/'), names) as graph:
-            graph.play(bag)
-        frames[name] = {child for _, child in broadcast}
-    assert frames['red'] == {'red/pelvis', 'red/nif'}
-    assert not frames['red'] & frames['blue']
+def expected_in(frame, expected):
+    """(K, 3) what it is in the replay."""
+    point = expected.points['mr_ad']
+    if frame == 'world':
+        return np.einsum('kij,kj->ki', expected.world.R, point) + expected.world.p
+    if frame == 'nif':
+        axes = [np.vstack([plane_axes(normal), normal]) for normal in expected.ground.plane.normal]
+        return np.einsum('kij,kj->ki', np.array(axes), point)
+    sole = expected.ground.soles[0]
+    return np.einsum('kji,kj->ki', sole.R, point - sole.p)
+
+
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
+@pytest.mark.parametrize('frame', ['world', 'nif', 'l_sole'])
+def test_every_point_is_given_in_that_frame(frame, sound_bag, sound_results, biped31, names):
+    with PlayedGraph(biped31, parameters(evaluation_frame=frame), names) as graph:
+        graph.play(sound_bag)
+        points = graph.messages['/mr_ad/izmp']
+    expected = expected_in(frame, sound_results)
+    known = np.isfinite(expected).all(axis=1)
+    assert known.mean() > 0.9
+    stamps = sound_results.stamps[known]
+    np.testing.assert_array_equal(sorted(points), stamps)
+    for stamp, point in zip(stamps.tolist(), expected[known], strict=True):
+        assert points[stamp].header.frame_id == frame
+        np.testing.assert_allclose(vector(points[stamp].point), point, atol=1e-9)
+
+
+def test_points_of_a_pause_whose_frame_is_known_late_are_published_once(
+    sound_bag, sound_results, biped31
+):
+    """They are evaluated at the pause and, when the messages go on, again."""
+    count, late = 0, False
+
+    def pausing(topic, message):
+        nonlocal count, late
+        count += 1
+        if count in (1501, 2998):
+            late = True
+            graph.pause()
+        elif count in (1561, 3058):
+            late = False
+        return message
+
+    with PlayedGraph(biped31, parameters(evaluation_frame='l_sole'), COMPOSED) as graph:
+        (node,) = graph.nodes
+        frame = node.outputs.verdict.frame
+        known = frame.pose
+        frame.pose = lambda *instant: None if late else known(*instant)
+        graph.play(sound_bag, pausing)
+        assert count > 3058
+        points = graph.messages['/mr_ad/izmp']
+        assert node.health.outputs['/mr_ad/izmp'] == len(points)
+    known = np.isfinite(sound_results.points['mr_ad']).all(axis=1)
+    np.testing.assert_array_equal(sorted(points), sound_results.stamps[known])
+
+
+def test_a_frame_of_tf_needs_tf2_ros():
+    try:
+        import tf2_ros  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingDependencyError, match=r"'ceiling', which is no link.*tf2_ros"):
+            node_class('izmp')(overrides=parameters(evaluation_frame='ceiling'))
+    else:
+        pytest.skip('tf2_ros is here; test_node_tf.py tests with it')
+
+
+def test_the_world_needs_a_position(robot_yaml, tmp_path):
+    del robot_yaml['position']
+    path = written(robot_yaml, tmp_path)
+    with pytest.raises(RobotFileError, match='evaluation_frame is world, but'):
+        node_class('izmp')(overrides=parameters(robot=str(path), evaluation_frame='world'))

@@ -1,4 +1,4 @@
-"""Settings of the robot file as ROS parameters."""
+"""Parameters of the nodes: settings of the robot file, the URDF; and what diagnostics state."""
 
 from unittest.mock import Mock
 
@@ -8,29 +8,32 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
 from rclpy.parameter import Parameter
+from std_msgs.msg import String
 
-from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
-from izmp_dynamics.nodes.parameters import setting_parameters, value_of, with_values
-from izmp_dynamics.nodes.registry import node_class
-from izmp_dynamics.nodes.tasks import SEPARATE, has
-from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
+from izmp_dynamics.nodes.parameters import (
+    setting_parameters,
+    value_of,
+    warn_of_unknown_parameters,
+    with_values,
+)
+from izmp_dynamics.nodes.qos import LATCHED
+from izmp_dynamics.nodes.registry import SEPARATE, has, node_class
 
-from .node_processes import GRAPH, ROBOT, free_domain
+from .node_processes import GRAPH, ROBOT
 
 
 @pytest.fixture(scope='module')
-def acd():
+def acd(ros):
     """The node acd in this process."""
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
     node = node_class('acd')(
         overrides=[Parameter('robot', value=str(ROBOT)), Parameter('acd.window', value=9)]
     )
     yield node
     node.destroy_node()
-    rclpy.shutdown()
 
 
 def test_every_setting_is_declared_with_its_description_and_range(acd):
@@ -162,7 +165,7 @@ def test_values_are_changed_together(biped31):
 def test_diagnostics_name_the_worst_and_list_the_rest():
     health = Health('/acd', 'biped31', lambda topic: 0)
     health.count('joints', Reason.LOST, number=3)
-    health.remark('rate', ERROR, 'The rate is odd.')
+    health.remark('rate', 'error', 'The rate is odd.')
     status = health.status()
     assert status.level == ERROR
     assert status.message == 'The rate is odd.'
@@ -191,7 +194,7 @@ def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
     health = Health('/izmp_dynamics', 'biped', lambda topic: 0)
     for topic in ('/joint_states', '/imu'):
         health.inputs.append(Input(topic, 'start it.', required=topic != '/imu', last=now))
-    health.remark('position', WARN, 'There is no publisher of /gps.', '/gps')
+    health.remark('position', 'warning', 'There is no publisher of /gps.', '/gps')
     now += 5.0
     status = health.status()
     assert status.message.startswith('No message on /gps, /joint_states, /imu: start what')
@@ -333,3 +336,56 @@ def test_a_simulation_that_has_died_is_said(at_work):
     status = at_work(AWAITED, publishers=0)
     assert status.level == WARN
     assert status.message.startswith('/clock has not advanced for 30 s: it has no publisher')
+
+
+HEAVY = 1.5
+"""What the first link of the other robot is heavier by [kg]."""
+
+
+@pytest.fixture
+def other(biped31):
+    """The text of another URDF than the robot file names, and by how much it is heavier."""
+    text = biped31.urdf_path.read_text(encoding='utf-8')
+    before, mark, after = text.partition('<mass value="')
+    mass, _, rest = after.partition('"')
+    return f'{before}{mark}{float(mass) + HEAVY}"{rest}'
+
+
+@pytest.fixture
+def make(ros):
+    """Make the node mr_ad with parameters."""
+    nodes = []
+
+    def make(**values):
+        values = {'robot': str(ROBOT), **values}
+        nodes.append(
+            node_class('mr_ad')(overrides=[Parameter(name, value=v) for name, v in values.items()])
+        )
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+
+
+def test_the_parameter_is_taken_instead_of_the_file(make, other):
+    heavier = make(robot_description=other).model.total_mass - make().model.total_mass
+    assert heavier == pytest.approx(HEAVY)
+
+
+def test_the_topic_is_taken_instead_of_the_file(make, other):
+    publisher = rclpy.create_node('robot_state_publisher')
+    publisher.create_publisher(String, 'robot_description', LATCHED).publish(String(data=other))
+    taken = make(robot_description_topic='robot_description').model
+    publisher.destroy_node()
+    assert taken.total_mass - make().model.total_mass == pytest.approx(HEAVY)
+
+
+def test_both_at_once_are_refused(make, other):
+    with pytest.raises(IzmpError, match='both set'):
+        make(robot_description=other, robot_description_topic='robot_description')
+
+
+def test_what_is_no_urdf_is_refused(make):
+    with pytest.raises(IzmpError, match='no URDF'):
+        make(robot_description='<sdf/>')

@@ -49,7 +49,7 @@ def walk(biped31, tmp_path_factory):
     from izmp_lab.walking.walk_parameters import WalkParameters
 
     bag = tmp_path_factory.mktemp('walk') / 'walk'
-    simulate_walk(biped31, bag, parameters=WalkParameters(speed=0.3, steps=6))
+    simulate_walk(biped31, bag, parameters=WalkParameters(speed=0.3, steps=4, stand=0.6))
     return bag
 
 
@@ -71,7 +71,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     from geometry_msgs.msg import PointStamped, Vector3Stamped, WrenchStamped
     from std_msgs.msg import Bool, Float64
 
-    from izmp_dynamics.nodes.bag_player import BagPlayer
+    from izmp_dynamics.nodes.player import BagPlayer
     from izmp_dynamics.nodes.qos import DEPTH
     from izmp_dynamics.results.topics import external_of
 
@@ -125,7 +125,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     live = [message.data for message in listener.messages['/margin']]
     np.testing.assert_allclose(live, margins, rtol=0, atol=1e-9)
     live = [message.data for message in listener.messages['/fall_probability']]
-    assert len(live) > 0.9 * len(fall)  # from when it is known that somebody subscribes
+    assert len(fall) - len(live) < 70  # from when it is known that somebody subscribes
     np.testing.assert_allclose(live, fall[-len(live) :], rtol=0, atol=1e-9)
     assert not any(message.data for message in listener.messages['/fall_alarm'])
 
@@ -148,7 +148,7 @@ def assert_same(listener, topic, stamps, values):
 def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp_path):
     """In a process of its own, as it owns the ROS context."""
     from izmp_dynamics.bags.messages import pose_batch
-    from izmp_dynamics.replay.run import replay
+    from izmp_dynamics.evaluate import replay
 
     bag = tmp_path / 'live'
     done = subprocess.run(
@@ -170,8 +170,7 @@ def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp
     np.testing.assert_allclose(points.positions[order], replayed.positions, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tmp_path, number):
+def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tmp_path):
     """It is a background job of a shell script, which ignores SIGINT until it handles it."""
     from geometry_msgs.msg import PointStamped
 
@@ -187,7 +186,7 @@ def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tm
         )  # fmt: skip
         try:
             assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
-            live.send_signal(number)
+            live.send_signal(signal.SIGINT)
             said = live.communicate(timeout=PATIENCE)[0]
         finally:
             live.kill()
@@ -245,7 +244,7 @@ def test_live_goes_on_when_the_disk_is_full(walk, tmp_path):
 
 
 def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
-    """Nobody publishes anything; Ctrl-C is the usual end."""
+    """Nobody publishes anything; a service manager ends it, or Ctrl-C."""
     command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)]
     log = tmp_path / 'said'
     with log.open('w') as said:
@@ -254,7 +253,7 @@ def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
         )
     try:
         assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text())
-        live.send_signal(signal.SIGINT)
+        live.send_signal(signal.SIGTERM)
         assert live.wait(PATIENCE) == 0
     finally:
         live.kill()

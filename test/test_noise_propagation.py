@@ -77,9 +77,8 @@ def test_mr_ad_and_its_zero_moment_point():
     wrench, _ = mr_ad.batch(*root, q, qd, qdd)
     mean = tuple(part.mean(axis=0, keepdims=True) for part in root)
     joints = (q[:1], qd[:1], qdd[:1])
-    predicted = mr_ad_covariance(
-        mr_ad, *mean, *joints, array_covariance(array(), OMEGA, 0.01, 0.003)
-    )
+    states = np.hstack([*mean, *joints])
+    predicted = mr_ad_covariance(mr_ad, states, array_covariance(array(), OMEGA, 0.01, 0.003))
     check(predicted[0], wrench.as_array())
     normal, ground = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, -0.85]])
     here, _ = mr_ad.batch(*mean, *joints)

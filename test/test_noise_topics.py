@@ -7,8 +7,8 @@ import pytest
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import SensingError, SimulationError, UnknownNameError
+from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.run import replay
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER, XSENS_GYROSCOPE
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate

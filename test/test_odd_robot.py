@@ -15,8 +15,8 @@ from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.replay.run import replay
 
 from .odd_robot import FRAMES, GRAVITY, JOINTS, SENSORS, SOLE, Truth, positions, urdf
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.model.robot_file import Noise
+from izmp_dynamics.model.sensors import Noise
 from izmp_dynamics.sensing.localizer import Localizer
 from izmp_dynamics.sensing.noise import degrees
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance

@@ -37,7 +37,7 @@ FLOORS = (  # from the ground up; a room may import from those on floors below i
     'izmp_dynamics.diagnosis',
     'izmp_dynamics.verdict',
     'izmp_dynamics.report',
-    'izmp_dynamics.replay',
+    'izmp_dynamics.check izmp_dynamics.evaluate',
     'izmp_dynamics.compare',
     'izmp_dynamics.calibration izmp_dynamics.draft',
     'izmp_dynamics.export',
@@ -127,21 +127,21 @@ def test_every_room_has_a_floor():
     assert {room_of(module) for module in MODULES} - {PACKAGE.name, LABORATORY.name} == set(FLOOR)
 
 
-@pytest.mark.parametrize('module', MODULES)
-def test_imports_point_downwards(module):
-    own = room_of(module)
-    others = {room_of(name) for name in GRAPH[module] | named(MODULES[module])} - {
-        own,
-        PACKAGE.name,
-        LABORATORY.name,
-    }
-    upward = {other for other in others if FLOOR[other] >= FLOOR.get(own, 0)}
-    assert not upward, f'{own} must not import {upward}'
+def test_imports_point_downwards():
+    upward = {
+        f'{module} must not import {name}'
+        for module, path in MODULES.items()
+        for name in GRAPH[module] | named(path)
+        if room_of(name) != room_of(module) and name not in (PACKAGE.name, LABORATORY.name)
+        and FLOOR[room_of(name)] >= FLOOR.get(room_of(module), 0)
+    }  # fmt: skip
+    assert not upward
 
 
-@pytest.mark.parametrize('module', [m for m in MODULES if m.startswith('izmp_dynamics.nodes.')])
-def test_nodes_do_not_use_the_replay(module):
-    assert not {name for name in closure(module) if name.startswith('izmp_dynamics.replay')}
+def test_nodes_do_not_use_the_replay():
+    nodes = [module for module in MODULES if room_of(module) == 'izmp_dynamics.nodes']
+    used = {name for module in nodes for name in closure(module)}
+    assert not used & {'izmp_dynamics.check', 'izmp_dynamics.evaluate'}
 
 
 def test_a_digest_of_the_rooms_of_kernels_is_one_of_all_that_they_are_made_of():
@@ -305,13 +305,11 @@ def test_links_point_to_files_that_exist(document):
             assert (document.parent / target.partition('#')[0]).exists(), target
 
 
-@pytest.mark.parametrize('document', DOCUMENTS, ids=lambda path: path.name)
-def test_make_targets_of_the_documents_exist(document):
-    targets = re.findall(
-        r'^    make (\w+)|`make (\w+)`', document.read_text('utf-8'), re.MULTILINE
-    )
+def test_make_targets_of_the_documents_exist():
+    texts = '\n'.join(document.read_text('utf-8') for document in DOCUMENTS)
+    targets = re.findall(r'(?:^    |`)make (\w+)', texts, re.MULTILINE)
     rules = re.findall(r'^(\w+):', (ROOT / 'Makefile').read_text('utf-8'), re.MULTILINE)
-    assert {indented or quoted for indented, quoted in targets} <= set(rules)
+    assert set(targets) <= set(rules)
 
 
 @pytest.mark.parametrize('document', DOCUMENTS, ids=lambda path: path.name)
@@ -343,17 +341,9 @@ def test_make_bench_runs_what_measures_without_arguments(tmp_path):
 
 
 def test_no_file_names_a_folder_of_somebodys_computer():
-    folders = (
-        'izmp_dynamics',
-        'izmp_lab',
-        'docs',
-        'config',
-        'launch',
-        'robots',
-        'examples',
-        'benchmarks',
-    )
-    files = [path for folder in folders for path in (ROOT / folder).rglob('*')]
+    folders = [PACKAGE, LABORATORY]
+    folders += [ROOT / name for name in ('docs', 'config', 'launch', 'robots', 'examples')]
+    files = [path for folder in [*folders, ROOT / 'benchmarks'] for path in folder.rglob('*')]
     named = [ROOT / name for name in ('README.md', 'CHANGELOG.rst', 'Makefile', 'setup.py')]
     kinds = {'.py', '.md', '.yaml', '.xml', '.urdf', '.j2', '.rst', '.toml', ''}
     for path in [*files, *named]:

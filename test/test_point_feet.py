@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
 from izmp_dynamics.dynamics.kernels import ROOT
-from izmp_dynamics.model.robot_file import FootWrench
+from izmp_dynamics.model.feet import FootWrench
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.stability.clearance import clearances, is_point

@@ -15,8 +15,8 @@ import izmp_dynamics as izmp
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import MissingDependencyError, ReplayError
+from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.replay.run import replay
 
 from .bag_surgery import JOINTS
 
@@ -133,10 +133,10 @@ def said_of(argument, text):
     return entry[2] if entry else text
 
 
-def test_the_readme_shows_the_example():
-    shown = re.findall(r'```python\n(.*?)```', (ROOT / 'README.md').read_text('utf-8'), re.DOTALL)
-    _, _, code = EXAMPLE.read_text('utf-8').partition('"""\n\n')
-    assert shown == [code]
+def test_the_readme_shows_lines_of_the_example():
+    readme = (ROOT / 'README.md').read_text('utf-8')
+    (shown,) = re.findall(r'```python\n(.*?)```', readme, re.DOTALL)
+    assert set(shown.splitlines()) <= set(EXAMPLE.read_text('utf-8').splitlines())
 
 
 def test_the_example_runs_on_a_recording(sway, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Events of the last seconds of a running robot: those that the report finds in a recording."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,14 +40,9 @@ def instants(evaluation, up=None):
 
 def live(evaluation, up=None, falls=None):
     """The events of the last seconds of an evaluation."""
-    feet = evaluation.feet
-    recent = Recent(
-        tuple(foot.name for foot in feet),
-        tuple(foot.normal_only for foot in feet),
-        evaluation.total_mass,
-        evaluation.gravity,
-        com=lambda q: q,
-    )
+    feet = [SimpleNamespace(name=foot.name, wrench=None) for foot in evaluation.feet]
+    robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity)
+    recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
     for k, instant in enumerate(instants(evaluation, up)):
         recent.see(instant._replace(fall=None if falls is None else falls[k]))
     return recent.judge(recent.snapshot()).events
@@ -84,7 +80,7 @@ def test_a_push_is_found():
 
 
 def test_a_clock_that_is_set_back_begins_a_new_era():
-    recent = Recent((), (), 30.0, 9.81)
+    recent = Recent(SimpleNamespace(feet=(), gravity=9.81), 30.0)
     (instant,) = instants(part(standing(1.0), slice(0, 1)))
     for time, era in ((0, 0), (1, 0), (1, 1), (5, 1), (2, 2)):
         recent.see(instant._replace(stamp=instant.stamp + time))

@@ -6,18 +6,18 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.nodes import recent_findings
 from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import OK, WARN, Health
 from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.findings import ReportFinding
 from izmp_dynamics.verdict.recent import Judgement
 
 from .node_processes import wait_until
 
 SECOND, START = 10**9, 1_720_000_000_000_000_000
-BIASED = ReportFinding('biased[mr_ad]', 'The IZMP (MR-AD) is biased.')
+BIASED = Finding('biased', 'warning', 'The IZMP (MR-AD) is biased.', subject='mr_ad')
 
 
 class Judged:

@@ -1,5 +1,6 @@
 import errno
 import json
+import os
 import re
 import stat
 import subprocess
@@ -13,16 +14,25 @@ import pytest
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.report import writer
 from izmp_dynamics.report.ground import ground_of
 from izmp_dynamics.report.plots import plots_of
 from izmp_dynamics.report.writer import ReportError, write_report
-from izmp_dynamics.results.evaluation import Foot, SignalHealth, Track
+from izmp_dynamics.results.evaluation import SignalHealth
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 
 from .raising import raising
-from .report_scenarios import blank, bump, falling, part, standing, walking, without
+from .report_scenarios import (
+    blank,
+    bump,
+    falling,
+    part,
+    standing,
+    walking,
+    with_feet,
+    with_tracks,
+    without,
+)  # fmt: skip
 
 EVIL = '<script>alert(1)</script>"&\'$x_1$'
 
@@ -75,48 +85,45 @@ def refuse(token):
     raise AssertionError(f'{token} is no JSON')
 
 
+def brief():
+    """A walk of a few steps."""
+    return walking(duration=4.0)
+
+
 SCENARIOS = {
-    'walk': walking,
+    'walk': walking,  # twelve seconds; the others are shorter
     'sway': standing,
     'push': lambda: standing(offset=bump(4.0, 0.35, 0.25)),
     'fall': falling,
     'noisy': lambda: walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}),
-    'no world': lambda: replace(walking(), world_p_root=None, world_R_root=None),
-    'no cop': lambda: without(walking(), 'cop'),
-    'normal forces': lambda: replace(
-        walking(), feet=tuple(replace(foot, normal_only=True) for foot in walking().feet)
-    ),
-    'no ir_md': lambda: without(walking(), 'ir_md'),
-    'only cop': lambda: without(walking(), 'mr_ad', 'ir_md'),
-    'no track': lambda: replace(walking(), tracks={}),
-    'blank mr_ad': lambda: blank(walking(), 'mr_ad'),
-    'all blank': lambda: blank(blank(blank(walking(), 'mr_ad'), 'ir_md'), 'cop'),
-    'no feet': lambda: replace(walking(), feet=()),
-    'no feet, no cop': lambda: replace(without(walking(), 'cop'), feet=()),
-    'three instants': lambda: part(walking(), slice(0, 3)),
-    'single instant': lambda: part(walking(), slice(0, 1)),
-    'no instant': lambda: part(walking(), slice(0, 0)),
+    'no world': lambda: replace(brief(), world_p_root=None, world_R_root=None),
+    'no cop': lambda: without(brief(), 'cop'),
+    'normal forces': lambda: with_feet(brief(), normal_only=True),
+    'no ir_md': lambda: without(brief(), 'ir_md'),
+    'only cop': lambda: without(brief(), 'mr_ad', 'ir_md'),
+    'no track': lambda: replace(brief(), tracks={}),
+    'blank mr_ad': lambda: blank(brief(), 'mr_ad'),
+    'all blank': lambda: blank(blank(blank(brief(), 'mr_ad'), 'ir_md'), 'cop'),
+    'no feet': lambda: replace(brief(), feet=()),
+    'no feet, no cop': lambda: replace(without(brief(), 'cop'), feet=()),
+    'three instants': lambda: part(brief(), slice(0, 3)),
+    'single instant': lambda: part(brief(), slice(0, 1)),
+    'no instant': lambda: part(brief(), slice(0, 0)),
     'world unknown': lambda: replace(
-        walking(), world_p_root=np.full_like(walking().world_p_root, np.nan)
+        brief(), world_p_root=np.full_like(brief().world_p_root, np.nan)
     ),
-    'every second': lambda: every_second(walking()),
+    'every second': lambda: with_tracks(brief(), every_second),
     'unknown method': lambda: replace(
-        walking(),
-        tracks={**walking().tracks, EVIL: replace(walking().tracks['mr_ad'], name=EVIL)},
+        brief(), tracks={**brief().tracks, EVIL: replace(brief().tracks['mr_ad'], name=EVIL)}
     ),
-    'no mass': lambda: replace(walking(), total_mass=0.0),
+    'no mass': lambda: replace(brief(), total_mass=0.0),
 }
 
 
-def every_second(evaluation):
-    """The evaluation with every second value missing."""
-    tracks = {}
-    for name, track in evaluation.tracks.items():
-        arrays = [values.copy() for values in (track.wrench, track.point, track.margin)]
-        for values in arrays:
-            values[::2] = np.nan
-        tracks[name] = Track(name, *arrays)
-    return replace(evaluation, tracks=tracks)
+def every_second(values):
+    """The values, of which every second one is missing."""
+    known = np.arange(len(values)) % 2 == 1
+    return np.where(known.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
 
 
 @pytest.fixture(scope='module')
@@ -259,7 +266,7 @@ def test_names_from_outside_are_escaped(tmp_path):
         evaluation,
         robot=EVIL,
         root=EVIL,
-        feet=(Foot(EVIL, foot.sole, foot.normal_force, foot.loaded), evaluation.feet[1]),
+        feet=(replace(foot, name=EVIL), evaluation.feet[1]),
         missing=(EVIL,),
         health=(SignalHealth(EVIL, EVIL, EVIL, 1, 0.0, 0.0, {Fault(Reason.UNREADABLE, EVIL): 3}),),
         parameters={EVIL: EVIL},
@@ -316,7 +323,7 @@ def test_a_failure_leaves_the_old_report_and_nothing_else(tmp_path, monkeypatch)
     def full_disk(*_):
         raise OSError(28, 'No space left on device')
 
-    monkeypatch.setattr(writer.os, 'replace', full_disk)
+    monkeypatch.setattr(os, 'replace', full_disk)
     with raising(ReportError, 'cannot_write', path=tmp_path, errno=errno.ENOSPC):
         write_report(standing(duration=1.0), tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

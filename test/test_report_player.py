@@ -15,17 +15,17 @@ from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
-from izmp_dynamics.report.player import packing
-from izmp_dynamics.report.player.packing import Block, json_for_script
-from izmp_dynamics.report.player.playback import play_back
-from izmp_dynamics.report.player.shapes import _bone, robot_shapes
-from izmp_dynamics.report.player.visuals import (
+from izmp_dynamics.model.visuals import (
     find_mesh,
     load_mesh,
     simplified,
     solid,
     visuals_of,
 )
+from izmp_dynamics.report.player import packing
+from izmp_dynamics.report.player.packing import Block, json_for_script
+from izmp_dynamics.report.player.playback import play_back
+from izmp_dynamics.report.player.shapes import _bone, robot_shapes
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.robot_file import Foot, RobotFile, load_robot_file
+from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import mistakes_of
 
@@ -32,28 +33,26 @@ def two_feet(*names):
     return f'feet: [{", ".join(feet)}]'
 
 
+def at(key, line=2, **data):
+    """What an error about a key states."""
+    return {'line': line, 'key': key, **data}
+
+
 BAD = {
     'no URDF': ('root: pelvis', 'missing_key', {'line': 1, 'keys': ('urdf',)}),
     'address of the URDF': ('urdf: package://my_robot/robot.urdf', 'urdf_is_address', {'line': 1}),
-    'gravity in cm/s²': ('gravity: 981', 'out_of_range', {'line': 2, 'key': 'gravity'}),
-    'gravity in g': ('gravity: 1g', 'wrong_type', {'line': 2, 'key': 'gravity'}),
-    'gravity as a vector': ('gravity: [0, 0, -9.81]', 'wrong_type', {'line': 2, 'key': 'gravity'}),
-    'gravity downwards': ('gravity: -9.81', 'out_of_range', {'line': 2, 'key': 'gravity'}),
-    'no gravity': ('gravity: 0', 'out_of_range', {'line': 2, 'key': 'gravity'}),
+    'gravity in cm/s²': ('gravity: 981', 'out_of_range', at('gravity')),
+    'gravity downwards': ('gravity: -9.81', 'out_of_range', at('gravity')),
+    'no gravity': ('gravity: 0', 'out_of_range', at('gravity')),
     'polygon in mm': (
         foot(polygon='[[100, 50], [-100, 50], [0, -50]]'),
         'out_of_range',
-        {'line': 2, 'key': 'feet[0].polygon[0][0]'},
+        at('feet[0].polygon[0][0]'),
     ),
     'polygon in 3D': (
         foot(polygon='[[0.1, 0, 0], [0, 1, 0], [1, 1, 0]]'),
         'wrong_length',
-        {'line': 2, 'key': 'feet[0].polygon[0]', 'length': 3},
-    ),
-    'polygon as length and width': (
-        foot(polygon='[0.2, 0.1]'),
-        'wrong_type',
-        {'line': 2, 'key': 'feet[0].polygon[0]'},
+        at('feet[0].polygon[0]', length=3),
     ),
     'two corners': (foot(polygon='[[0, 0], [0.1, 0]]'), 'too_few_corners', {'line': 2}),
     'corners on a line': (
@@ -66,17 +65,6 @@ BAD = {
         'polygon_without_area',
         {'line': 2},
     ),
-    'polygon of text': (
-        foot(polygon='[[a, b], [c, d], [e, f]]'),
-        'wrong_type',
-        {'line': 2, 'key': 'feet[0].polygon[0][0]'},
-    ),
-    'a foot without sole': (
-        'feet: [{name: left}]',
-        'missing_key',
-        {'line': 2, 'keys': ('feet[0].sole', 'feet[0].polygon')},
-    ),
-    'feet by name': ('feet: {left: {sole: a}}', 'wrong_type', {'line': 2, 'key': 'feet'}),
     'feet of one name': (
         two_feet(('a', 'l'), ('a', 'r')),
         'repeated_name',
@@ -95,57 +83,44 @@ BAD = {
     'sign of no direction': (
         foot(wrench=', wrench: {topic: w, sign: 0}'),
         'invalid_choice',
-        {'line': 2, 'key': 'feet[0].wrench.sign'},
+        at('feet[0].wrench.sign'),
     ),
-    'sign as a symbol': (
-        foot(wrench=', wrench: {topic: w, sign: -}'),
-        'wrong_type',
-        {'line': 2, 'key': 'feet[0].wrench.sign'},
-    ),
-    'delay in milliseconds': (
-        'imu: {delay: 8}',
-        'out_of_range',
-        {'line': 2, 'key': 'imu.delay'},
-    ),
-    'mounting in degrees': (
-        'imu: {rotation: [0, 0, 90]}',
-        'out_of_range',
-        {'line': 2, 'key': 'imu.rotation[2]'},
-    ),
+    'delay in milliseconds': ('imu: {delay: 8}', 'out_of_range', at('imu.delay')),
+    'mounting in degrees': ('imu: {rotation: [0, 0, 90]}', 'out_of_range', at('imu.rotation[2]')),
     'mounting as a quaternion': (
         'imu: {rotation: [0, 0, 0, 1]}',
         'wrong_length',
-        {'line': 2, 'key': 'imu.rotation', 'length': 4},
+        at('imu.rotation', length=4),
     ),
     'bias that is gravity': (
         'imu: {accelerometer_bias: [0, 0, 9.81]}',
         'out_of_range',
-        {'line': 2, 'key': 'imu.accelerometer_bias[2]'},
+        at('imu.accelerometer_bias[2]'),
     ),
     'bias in °/s': (
         'imu: {gyroscope_bias: [5.0, 0, 0]}',
         'out_of_range',
-        {'line': 2, 'key': 'imu.gyroscope_bias[0]'},
+        at('imu.gyroscope_bias[0]'),
     ),
     'offset of the force alone': (
         foot(wrench=', wrench: {topic: w, offset: [1, 2, 3]}'),
         'wrong_length',
-        {'line': 2, 'key': 'feet[0].wrench.offset', 'length': 3},
+        at('feet[0].wrench.offset', length=3),
     ),
     'matrix of the force alone': (
         foot(wrench=', wrench: {topic: w, matrix: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}'),
         'wrong_length',
-        {'line': 2, 'key': 'feet[0].wrench.matrix[0]', 'length': 3},
+        at('feet[0].wrench.matrix[0]', length=3),
     ),
     'half a matrix': (
         foot(wrench=', wrench: {topic: w, matrix: [[1, 0, 0, 0, 0, 0]]}'),
         'wrong_length',
-        {'line': 2, 'key': 'matrix', 'length': 1},
+        at('matrix', length=1),
     ),
     'singular matrix': (
         foot(wrench=f', wrench: {{topic: w, matrix: [{", ".join(["[1, 0, 0, 0, 0, 0]"] * 6)}]}}'),
         'singular_matrix',
-        {'line': 2, 'key': 'matrix'},
+        at('matrix'),
     ),
     'one topic for two signals': (
         'imu: {topic: imu}\naccelerometers: [{topic: /imu}]',
@@ -160,17 +135,7 @@ BAD = {
     'an imu from no position': (
         'gravity: 9.81\nimu:\n  from_position: true',
         'no_position',
-        {'line': 4, 'key': 'imu.from_position'},
-    ),
-    'unknown axes': (
-        'accelerometers: [{topic: a, axes: zyx}]',
-        'invalid_choice',
-        {'line': 2, 'key': 'accelerometers[0].axes'},
-    ),
-    'accelerometers as topics': (
-        'accelerometers: [acc1]',
-        'wrong_type',
-        {'line': 2, 'key': 'accelerometers[0]'},
+        at('imu.from_position', 4),
     ),
     'array without accelerometers': (
         'angular_acceleration: {method: accelerometers}',
@@ -185,87 +150,30 @@ BAD = {
     'ground of an idle frame': (
         'ground: {frame: floor}',
         'key_without_effect',
-        {'line': 2, 'key': 'ground.frame'},
+        at('ground.frame'),
     ),
     'ground of an idle topic': (
         'ground: {topic: board}',
         'key_without_effect',
-        {'line': 2, 'key': 'ground.topic'},
+        at('ground.topic'),
     ),
     'ground of an idle height': (
         'ground: {source: gravity, height: 0.1}',
         'key_without_effect',
-        {'line': 2, 'key': 'ground.height'},
-    ),
-    'ground from elsewhere': (
-        'ground: {source: lidar}',
-        'invalid_choice',
-        {'line': 2, 'key': 'ground.source'},
+        at('ground.height'),
     ),
     'feet without IMUs': ('ground: {source: feet_imus}', 'no_foot_imu', {'line': 1}),
-    'negative force': (
-        'ground: {minimum_force: -5}',
-        'out_of_range',
-        {'line': 2, 'key': 'ground.minimum_force'},
-    ),
-    'force as a share': (
-        'ground: {contact_force: 5 %}',
-        'wrong_type',
-        {'line': 2, 'key': 'ground.contact_force'},
-    ),
-    'noise in m/s²': (
-        'noise: {accelerometer: 6.0e-4}',
-        'out_of_range',
-        {'line': 2, 'key': 'noise.accelerometer'},
-    ),
-    'noise in °/h': (
-        'noise: {gyroscope: 36}',
-        'out_of_range',
-        {'line': 2, 'key': 'noise.gyroscope'},
-    ),
-    'rate in kHz': (
-        'rates: {actuator: 0.5}',
-        'out_of_range',
-        {'line': 2, 'key': 'rates.actuator'},
-    ),
-    'rate as a period': ('rates: {bus: 0.008}', 'out_of_range', {'line': 2, 'key': 'rates.bus'}),
-    'gap in milliseconds': (
-        'acd: {max_gap: 50}',
-        'out_of_range',
-        {'line': 2, 'key': 'acd.max_gap'},
-    ),
-    'pairing in milliseconds': (
-        'pairing: {max_gap: 50}',
-        'out_of_range',
-        {'line': 2, 'key': 'pairing.max_gap'},
-    ),
+    'negative force': ('ground: {minimum_force: -5}', 'out_of_range', at('ground.minimum_force')),
+    'noise in m/s²': ('noise: {accelerometer: 6.0e-4}', 'out_of_range', at('noise.accelerometer')),
+    'noise in °/h': ('noise: {gyroscope: 36}', 'out_of_range', at('noise.gyroscope')),
+    'rate in kHz': ('rates: {actuator: 0.5}', 'out_of_range', at('rates.actuator')),
+    'rate as a period': ('rates: {bus: 0.008}', 'out_of_range', at('rates.bus')),
+    'gap in milliseconds': ('acd: {max_gap: 50}', 'out_of_range', at('acd.max_gap')),
+    'pairing in milliseconds': ('pairing: {max_gap: 50}', 'out_of_range', at('pairing.max_gap')),
     'even window': ('acd: {window: 8}', 'unsuitable_window', {'line': 2}),
-    'window of half a sample': (
-        'acd: {window: 7.5}',
-        'wrong_type',
-        {'line': 2, 'key': 'acd.window'},
-    ),
     'window below the degree': ('acd: {window: 3, degree: 4}', 'unsuitable_window', {'line': 2}),
-    'unknown difference': (
-        'acd: {method: forward}',
-        'invalid_choice',
-        {'line': 2, 'key': 'acd.method'},
-    ),
-    'cut-off without number': (
-        'low_pass: {cutoff: off}',
-        'wrong_type',
-        {'line': 2, 'key': 'low_pass.cutoff'},
-    ),
-    'order of no filter': (
-        'low_pass: {order: 0}',
-        'out_of_range',
-        {'line': 2, 'key': 'low_pass.order'},
-    ),
-    'misplaced key': (
-        'minimum_force: 5',
-        'unknown_key',
-        {'line': 2, 'key': 'minimum_force', 'suggestions': ('ground.minimum_force',)},
-    ),
+    'unknown difference': ('acd: {method: forward}', 'invalid_choice', at('acd.method')),
+    'order of no filter': ('low_pass: {order: 0}', 'out_of_range', at('low_pass.order')),
 }
 
 
@@ -334,7 +242,7 @@ def described(cls=RobotFile, prefix=''):
         kinds = [hint, *typing.get_args(hint)]
         record = next((kind for kind in kinds if dataclasses.is_dataclass(kind)), None)
         yield f'{prefix}{field.name}', field
-        if record is not None:
+        if record is not None and str not in kinds:  # a sole's place: the example has its name
             yield from described(record, f'{prefix}{field.name}.')
 
 

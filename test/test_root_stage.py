@@ -9,7 +9,7 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import Filtering
+from izmp_dynamics.signals.stage import Streams
 
 from .pipeline_signals import MS, START, walk
 
@@ -69,7 +69,7 @@ def assert_same(states, expected, since=0):
 
 
 def stage_of(rig, **options):
-    return RootStage(rig, Filtering(), {'imu': 0.01}, **options)
+    return RootStage(rig, Streams(rig.robot, periods={'imu': 0.01}), **options)
 
 
 @pytest.fixture(scope='module')

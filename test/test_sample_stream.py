@@ -99,8 +99,8 @@ def test_a_cut_off_above_half_the_rate_is_refused():
     [Filtering(half_width=0.05), Filtering(cutoff=8.0), Filtering(cutoff=8.0, causal=True)],
 )
 @pytest.mark.parametrize('pieces', [1, 1000])
-def test_a_filter_does_not_spread_values_that_hang(filtering, pieces):
-    """Outside of the times in which it hangs, the values are those of a signal that does not."""
+def test_a_filter_does_not_spread_stuck_values(filtering, pieces):
+    """Outside of the times in which it is, the values are those of a signal that is not."""
     time = 0.01 * np.arange(1, 601)
     good = np.stack([np.sin(3.0 * time), np.cos(2.0 * time)], axis=1)
     bad, stamps = good.copy(), (1e9 * time).round().astype(np.int64)
@@ -109,36 +109,36 @@ def test_a_filter_does_not_spread_values_that_hang(filtering, pieces):
 
     def streamed(values):
         stream = SampleStream(
-            'imu', 2, max_gap=0.05, period=0.01, filtering=filtering, may_hang=True
+            'imu', 2, max_gap=0.05, period=0.01, filtering=filtering, may_be_stuck=True
         )
-        hangs = np.zeros(600, dtype=bool)
+        stuck = np.zeros(600, dtype=bool)
         asked = 0
         for begin in range(0, 600, pieces):
             part = slice(begin, begin + pieces)
             stream.push(Samples(stamps[part], values[part]))
             at = np.searchsorted(stamps, stream.buffer.stamps[asked:])
-            hangs[at] = stream.hangs(stamps[at], moving[at])  # as soon as there is a value
+            stuck[at] = stream.stuck_at(stamps[at], moving[at])  # as soon as there is a value
             asked = len(stream.buffer.stamps)
         reached = int(np.count_nonzero(stamps <= stream.buffer.newest))
         stream.flush()
-        return stream, stream.hangs(stamps, moving), hangs, reached
+        return stream, stream.stuck_at(stamps, moving), stuck, reached
 
     right, *_ = streamed(good)
-    stream, hangs, at_once, reached = streamed(bad)
-    assert hangs[200:300].all()
-    assert hangs.sum() < 180
+    stream, stuck, at_once, reached = streamed(bad)
+    assert stuck[200:300].all()
+    assert stuck.sum() < 180
     there = stream.known(stamps, moving)
-    assert np.isnan(there[hangs]).all()
-    difference = (there - right.buffer.at(stamps).values)[~hangs]
+    assert np.isnan(there[stuck]).all()
+    difference = (there - right.buffer.at(stamps).values)[~stuck]
     np.testing.assert_allclose(np.nan_to_num(difference), 0.0, atol=3e-3)
     if pieces == 1:  # a running system decides alike
-        np.testing.assert_array_equal(at_once[:reached], hangs[:reached])
+        np.testing.assert_array_equal(at_once[:reached], stuck[:reached])
 
 
 @pytest.mark.parametrize('seed', range(10))
 @pytest.mark.parametrize('clocked', [False, True])
 def test_single_samples_are_judged_as_many_at_once(seed, clocked):
-    """With wrong stamps, repeats, times in which the sensor hangs, and values that none reads."""
+    """With wrong stamps, repeats, a sensor that is stuck at times, and values that none reads."""
     rng = np.random.default_rng(seed)
     steps = rng.choice([10, 30, 3, 0, -25], 600, p=[0.9, 0.04, 0.02, 0.02, 0.02])
     values = rng.normal(size=(600, 6))
@@ -149,7 +149,13 @@ def test_single_samples_are_judged_as_many_at_once(seed, clocked):
     samples = Samples((1000 + np.cumsum(steps)) * 1_000_000, values)
     many, single = (
         SampleStream(
-            'feet[l]', 6, max_gap=0.05, largest=1e6, period=0.01, may_hang=True, clocked=clocked
+            'feet[l]',
+            6,
+            max_gap=0.05,
+            largest=1e6,
+            period=0.01,
+            may_be_stuck=True,
+            clocked=clocked,
         )
         for _ in range(2)
     )
@@ -167,6 +173,8 @@ def test_single_samples_are_judged_as_many_at_once(seed, clocked):
         for found, expected in zip(single.at(instants), many.at(instants), strict=True):
             np.testing.assert_array_equal(found, expected)
         moving = np.ones(len(instants), dtype=np.bool_)
-        np.testing.assert_array_equal(single.hangs(instants, moving), many.hangs(instants, moving))
-    assert single.has_hung
+        np.testing.assert_array_equal(
+            single.stuck_at(instants, moving), many.stuck_at(instants, moving)
+        )
+    assert single.was_stuck
     assert single.faults == many.faults

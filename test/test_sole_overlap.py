@@ -72,4 +72,4 @@ def test_check_finds_soles_in_another_unit(corrupted):
             foot['polygon'] = [[10.0 * x, 10.0 * y] for x, y in foot['polygon']]
 
     found, _ = evaluated(corrupted(damage))
-    assert found['soles_overlap'].severity == 'warning'
+    assert found['soles_overlap'].level == 'warning'

@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.robot_file import RobotFile, RootAcceleration
+from izmp_dynamics.model.method import RootAcceleration
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics

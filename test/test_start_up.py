@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from izmp_dynamics.launching.ending import end_if_refused
+from izmp_dynamics.launching.checked import end_if_refused
 from izmp_dynamics.nodes import start_up
 from izmp_dynamics.nodes.__main__ import main
 from izmp_dynamics.nodes.main import REFUSED
@@ -98,45 +98,45 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too():
     assert 'in <lambda>' in errors
 
 
-@pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
-def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
+def refused(folder, *arguments):
+    """What a node says that does not start."""
     pytest.importorskip('rclpy', reason='rclpy is missing')
-    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
-    command = [sys.executable, '-m', 'izmp_dynamics.nodes', name, '--ros-args']
-    parameters = ('robot:=absent.yaml', 'bag:=absent')
     done = subprocess.run(
-        [*command, *(word for text in parameters for word in ('-p', text))],
-        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, '-m', 'izmp_dynamics.nodes', *arguments],
+        env=Processes(folder).environment, cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == REFUSED
-    assert 'absent.yaml' in done.stderr
     assert 'Traceback' not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
+def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
+    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
+    given = '--ros-args', '-p', 'robot:=absent.yaml', '-p', 'bag:=absent'
+    assert 'absent.yaml' in refused(tmp_path, name, *given)
 
 
 @pytest.mark.parametrize(
-    ('text', 'reason'),
+    ('given', 'sentence'),
     [
-        (
-            '/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n',
-            'ros__parameters at line 2',
-        ),
-        (None, 'Error opening YAML file'),
+        ('--nonsense', "ROS has no argument '--nonsense'; a parameter is set by -p NAME:=VALUE."),
+        ('-p foo', "The parameter override rule '-p foo' cannot be read: "),
+        ('--params-file', '--params-file is the last argument; what belongs to it must follow.'),
+        ('--params-file absent', "The params file 'absent' cannot be read: Error opening YAML"),
     ],
 )
-def test_a_parameter_file_that_ros_cannot_read_is_refused(tmp_path, text, reason):
-    pytest.importorskip('rclpy', reason='rclpy is missing')
+def test_arguments_that_ros_cannot_read_are_refused(tmp_path, given, sentence):
+    said = refused(tmp_path, 'acd', '--ros-args', *given.split())
+    assert f'acd: error: {sentence}' in said
+
+
+def test_a_parameter_file_that_ros_cannot_read_is_refused(tmp_path):
     path = tmp_path / 'parameters.yaml'
-    if text is not None:
-        path.write_text(text)
-    command = [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd', '--ros-args', '--params-file']
-    done = subprocess.run(
-        [*command, path],
-        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == REFUSED
-    assert f"acd: error: The params file '{path}' cannot be read: " in done.stderr
-    assert reason in done.stderr
-    assert 'Traceback' not in done.stderr
+    path.write_text('/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n')
+    said = refused(tmp_path, 'acd', '--ros-args', '--params-file', path)
+    assert f"acd: error: The params file '{path}' cannot be read: " in said
+    assert 'ros__parameters at line 2' in said
 
 
 @pytest.mark.parametrize('given', [[], ['acdc'], ['--help']])
@@ -164,25 +164,6 @@ def test_a_node_that_is_asked_for_help_does_not_start(name, capsys):
 def test_arguments_that_are_none_of_ros_are_refused(given, capsys):
     assert main(['recorder', *given.split()]) == REFUSED
     assert "recorder: error: There is no argument '--record'." in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ('given', 'sentence'),
-    [
-        ('--nonsense', "ROS has no argument '--nonsense'; a parameter is set by -p NAME:=VALUE."),
-        ('-p foo', "The parameter override rule '-p foo' cannot be read: "),
-        ('--params-file', '--params-file is the last argument; what belongs to it must follow.'),
-    ],
-)
-def test_arguments_that_ros_cannot_read_are_refused(tmp_path, given, sentence):
-    pytest.importorskip('rclpy', reason='rclpy is missing')
-    done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd', '--ros-args', *given.split()],
-        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == REFUSED
-    assert f'acd: error: {sentence}' in done.stderr
-    assert 'Traceback' not in done.stderr
 
 
 def test_a_refusal_ends_the_launch_and_a_crash_does_not():

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from izmp_dynamics.diagnosis.stretches import outages
+from izmp_dynamics.diagnosis.signals import outages
 from izmp_dynamics.recording.joint_presence import JointPresence
 from izmp_dynamics.recording.topic_use import TopicUse
 
@@ -29,7 +29,7 @@ def test_a_signal_that_starts_late_or_ends_early_is_not_there_meanwhile():
         restored={},
         joint_presence=JointPresence((), ()),
     )
-    found = outages(recording, SimpleNamespace(hung={}))
+    found = outages(recording, SimpleNamespace(stages=SimpleNamespace(stuck_times={})))
     assert [(o.topic, o.begin, o.end, o.reason) for o in found] == [
         ('/late', 1 * SECOND, 4 * SECOND, 'stops'),
         ('/dies', 21 * SECOND, 61 * SECOND, 'stops'),

@@ -16,7 +16,7 @@ from izmp_dynamics.pipeline.unloaded import EDGE, UnloadedFeet
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import root_state
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import Filtering
+from izmp_dynamics.signals.stage import Streams
 
 MS = 1_000_000
 PERIOD = 10 * MS
@@ -40,14 +40,7 @@ class Feet:
             q[:, self.rig.model.joint_names.index(name)] = angle
         phi = np.tile([0.0, 0.0, self.rig.robot.gravity], (count, 1))
         still = np.zeros((count, 3))
-        noise = np.random.default_rng(count).normal(size=(count, 6)) * [
-            0.3,
-            0.3,
-            0.3,
-            0.03,
-            0.03,
-            0.03,
-        ]
+        noise = np.random.default_rng(count).normal(size=(count, 6)) * np.repeat([0.3, 0.03], 3)
         weight = self.rig.model.total_mass * self.rig.robot.gravity
         on_left = load if up else 0.5 * weight
         on_right = 0.0 if hangs else weight - on_left
@@ -60,7 +53,9 @@ class Feet:
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
         root, unknown_R = root_state(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
-        return self.stage.evaluate(joints, root, unknown_R)
+        feet = self.stage.evaluate(joints, root, unknown_R)
+        self.stage.show(joints, feet, MrAd(self.rig.model).of_states(feet.states)[0])
+        return feet
 
     def reading_in_air(self, k, phi, q):
         """(K, 6) what a sensor feels of the foot that hangs from it."""
@@ -81,7 +76,9 @@ def patient(monkeypatch):
 @pytest.fixture
 def feet(biped31):
     rig = make_rig(biped31)
-    stage = FeetStage(rig, Filtering(), {f'feet[{foot.name}]': 0.01 for foot in rig.feet})
+    stage = FeetStage(
+        rig, Streams(rig.robot, periods={f'feet[{foot.name}]': 0.01 for foot in rig.feet})
+    )
     stage.unloaded = UnloadedFeet(rig)
     return Feet(stage, rig)
 
@@ -165,21 +162,11 @@ def test_what_is_evaluated_ahead_of_its_time_is_not_seen(feet):
     assert seen(feet).swings['l_foot'].lasts
 
 
-@pytest.fixture(scope='module')
-def ros():
-    rclpy = pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-    pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-    pytest.importorskip('std_srvs', reason='std_srvs is missing: pip install ros-jazzy-std-srvs')
-    from .node_processes import free_domain
-
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield rclpy
-    rclpy.try_shutdown()
-
-
 @pytest.fixture(params=['izmp', 'composed'])
 def node(ros, request):
     """The two nodes that read the force sensors; both find the feet's frames in the robot file."""
+    pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
+    pytest.importorskip('std_srvs', reason='std_srvs is missing: pip install ros-jazzy-std-srvs')
     from rclpy.parameter import Parameter
 
     from izmp_dynamics.nodes.registry import node_class

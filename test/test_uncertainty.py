@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
 
-from izmp_dynamics.model.robot_file import Filter, RootAcceleration
+from izmp_dynamics.model.method import Filter, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.root import accelerometer_array
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, _root_covariance, izmp_covariance

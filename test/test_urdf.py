@@ -28,6 +28,13 @@ LAUGHS = (
 )
 XACRO = 'http://www.ros.org/wiki/xacro'
 
+
+def at(name, line):
+    """Where a link or joint of the small robot or an added one is, in words."""
+    kind = 'joint' if name in ('hip', 'ankle') else 'link'
+    return f"{kind} '{name}' (line {line})"
+
+
 NOT_A_URDF = {
     'empty': (b'', 'empty'),
     'blank': (b' \n\t\n', 'empty'),
@@ -37,10 +44,7 @@ NOT_A_URDF = {
     'truncated': (SMALL_ROBOT[:400].encode(), 'invalid_xml'),
     'unclosed element': (corrupted(('</inertial>', '')).encode(), 'invalid_xml'),
     'undefined entity': (extended('&degree;').encode(), 'invalid_xml'),
-    'latin-1 without saying so': (
-        corrupted(('"sole"', '"fuß"')).encode('latin-1'),
-        'invalid_xml',
-    ),
+    'latin-1 without saying so': (corrupted(('"sole"', '"fuß"')).encode('latin-1'), 'invalid_xml'),
     'unknown encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>', 'invalid_xml'),
     'web page': (b'<!DOCTYPE html>\n<html><body><br>404</body></html>', 'web_page'),
     'web page, well-formed': (b'<html><body/></html>', 'other_format'),
@@ -60,10 +64,7 @@ NOT_A_URDF = {
         (LAUGHS + '<robot name="r">&a11;</robot>').encode(),
         'document_type',
     ),
-    'entity bomb in an attribute': (
-        (LAUGHS + '<robot name="&a11;"/>').encode(),
-        'document_type',
-    ),
+    'entity bomb in an attribute': ((LAUGHS + '<robot name="&a11;"/>').encode(), 'document_type'),
     'external entity': (
         b'<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>',
         'document_type',
@@ -96,162 +97,90 @@ BAD_ELEMENT = {
         'missing_attribute',
         'a <joint> (line 18)',
     ),
-    'duplicate link': (
-        extended('<link name="thigh"/>'),
-        'repeated_name',
-        "link 'thigh' (line 29)",
-    ),
+    'duplicate link': (extended('<link name="thigh"/>'), 'repeated_name', at('thigh', 29)),
     'duplicate link in one line': (
         extended('<link name="x"/><link name="x"/>'),
         'repeated_name',
-        "link 'x' (line 29)",
+        at('x', 29),
     ),
     'duplicate joint': (
         extended('<joint name="hip" type="fixed"><parent link="sole"/><child link="x"/></joint>'),
         'repeated_name',
-        "joint 'hip' (line 29)",
+        at('hip', 29),
     ),
-    'missing parent': (
-        corrupted(('<parent link="base"/>', '')),
-        'missing_element',
-        "joint 'hip' (line 18)",
-    ),
-    'missing child': (
-        corrupted(('<child link="thigh"/>', '')),
-        'missing_element',
-        "joint 'hip' (line 18)",
-    ),
+    'missing parent': (corrupted(('<parent link="base"/>', '')), 'missing_element', at('hip', 18)),
+    'missing child': (corrupted(('<child link="thigh"/>', '')), 'missing_element', at('hip', 18)),
     'parent without link': (
         corrupted(('<parent link="base"/>', '<parent/>')),
         'missing_attribute',
-        "joint 'hip' (line 20)",
+        at('hip', 20),
     ),
     'two parents in a joint': (
         corrupted(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
         'repeated_element',
-        "joint 'hip' (line 18)",
+        at('hip', 18),
     ),
     'two inertials': (
         corrupted(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
         'repeated_element',
-        "link 'base' (line 3)",
+        at('base', 3),
     ),
-    'no joint type': (
-        corrupted((' type="fixed"', '')),
-        'missing_attribute',
-        "joint 'ankle' (line 25)",
-    ),
-    'unknown joint type': (
-        corrupted(('"revolute"', '"ball"')),
-        'invalid_choice',
-        "joint 'hip' (line 18)",
-    ),
+    'no joint type': (corrupted((' type="fixed"', '')), 'missing_attribute', at('ankle', 25)),
+    'unknown joint type': (corrupted(('"revolute"', '"ball"')), 'invalid_choice', at('hip', 18)),
     'inertial without mass': (
         corrupted(('<mass value="2"/>', '')),
         'missing_element',
-        "link 'base' (line 4)",
+        at('base', 4),
     ),
     'mass as in SDF': (
         corrupted(('<mass value="2"/>', '<mass>2</mass>')),
         'missing_attribute',
-        "link 'base' (line 6)",
+        at('base', 6),
     ),
-    'mass in words': (
-        corrupted(('value="2"', 'value="two"')),
-        'not_a_number',
-        "link 'base' (line 6)",
-    ),
-    'mass with unit': (
-        corrupted(('value="2"', 'value="2 kg"')),
-        'not_a_number',
-        "link 'base' (line 6)",
-    ),
-    'mass with comma': (
-        corrupted(('value="2"', 'value="2,5"')),
-        'not_a_number',
-        "link 'base' (line 6)",
-    ),
-    'mass not a number': (
-        corrupted(('value="2"', 'value="nan"')),
-        'not_a_number',
-        "link 'base' (line 6)",
-    ),
-    'infinite mass': (
-        corrupted(('value="2"', 'value="inf"')),
-        'not_finite',
-        "link 'base' (line 6)",
-    ),
-    'huge mass': (
-        corrupted(('value="2"', 'value="1e300"')),
-        'number_too_large',
-        "link 'base' (line 6)",
-    ),
-    'Python number': (
-        corrupted(('value="2"', 'value="2_000"')),
-        'not_a_number',
-        "link 'base' (line 6)",
-    ),
-    'empty number': (corrupted(('value="2"', 'value=""')), 'wrong_length', "link 'base' (line 6)"),
-    'missing moment': (
-        corrupted((' izz="0.04"', '')),
-        'missing_attribute',
-        "link 'base' (line 7)",
-    ),
-    'moment not a number': (
-        corrupted(('izz="0.04"', 'izz="NaN"')),
-        'not_a_number',
-        "link 'base' (line 7)",
-    ),
+    'mass in words': (corrupted(('value="2"', 'value="two"')), 'not_a_number', at('base', 6)),
+    'mass with unit': (corrupted(('value="2"', 'value="2 kg"')), 'not_a_number', at('base', 6)),
+    'mass with comma': (corrupted(('value="2"', 'value="2,5"')), 'not_a_number', at('base', 6)),
+    'mass not a number': (corrupted(('value="2"', 'value="nan"')), 'not_a_number', at('base', 6)),
+    'infinite mass': (corrupted(('value="2"', 'value="inf"')), 'not_finite', at('base', 6)),
+    'huge mass': (corrupted(('value="2"', 'value="1e300"')), 'number_too_large', at('base', 6)),
+    'Python number': (corrupted(('value="2"', 'value="2_000"')), 'not_a_number', at('base', 6)),
+    'empty number': (corrupted(('value="2"', 'value=""')), 'wrong_length', at('base', 6)),
+    'missing moment': (corrupted((' izz="0.04"', '')), 'missing_attribute', at('base', 7)),
+    'moment not a number': (corrupted(('izz="0.04"', 'izz="NaN"')), 'not_a_number', at('base', 7)),
     'axis without xyz': (
         corrupted(('<axis xyz="0 1 0"/>', '<axis/>')),
         'missing_attribute',
-        "joint 'hip' (line 22)",
+        at('hip', 22),
     ),
-    'axis too short': (corrupted(('"0 1 0"', '"0 1"')), 'wrong_length', "joint 'hip' (line 22)"),
-    'axis with commas': (
-        corrupted(('"0 1 0"', '"0, 1, 0"')),
-        'not_a_number',
-        "joint 'hip' (line 22)",
-    ),
-    'axis not a number': (
-        corrupted(('"0 1 0"', '"0 nan 0"')),
-        'not_a_number',
-        "joint 'hip' (line 22)",
-    ),
+    'axis too short': (corrupted(('"0 1 0"', '"0 1"')), 'wrong_length', at('hip', 22)),
+    'axis with commas': (corrupted(('"0 1 0"', '"0, 1, 0"')), 'not_a_number', at('hip', 22)),
+    'axis not a number': (corrupted(('"0 1 0"', '"0 nan 0"')), 'not_a_number', at('hip', 22)),
     'origin too long': (
         corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')),
         'wrong_length',
-        "joint 'hip' (line 19)",
+        at('hip', 19),
     ),
     'rpy not a number': (
         corrupted(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')),
         'not_a_number',
-        "joint 'hip' (line 19)",
+        at('hip', 19),
     ),
-    'limit in words': (
-        corrupted(('lower="-1"', 'lower="low"')),
-        'not_a_number',
-        "joint 'hip' (line 23)",
-    ),
-    'limit not a number': (
-        corrupted(('upper="1"', 'upper="nan"')),
-        'not_a_number',
-        "joint 'hip' (line 23)",
-    ),
+    'limit in words': (corrupted(('lower="-1"', 'lower="low"')), 'not_a_number', at('hip', 23)),
+    'limit not a number': (corrupted(('upper="1"', 'upper="nan"')), 'not_a_number', at('hip', 23)),
     'mimic without joint': (
         corrupted(('<limit', '<mimic/><limit')),
         'missing_attribute',
-        "joint 'hip' (line 23)",
+        at('hip', 23),
     ),
     'mimic in words': (
         corrupted(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
         'not_a_number',
-        "joint 'hip' (line 23)",
+        at('hip', 23),
     ),
     'quaternion in URDF 1.0': (
         corrupted(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
         'quaternion_in_urdf_1_0',
-        "joint 'hip' (line 19)",
+        at('hip', 19),
     ),
 }
 
@@ -280,9 +209,9 @@ def test_all_bad_elements_are_listed_at_once():
         load_model(text)
     found = [(problem.kind, problem.where) for problem in refusal.value.data['problems']]
     assert found == [
-        ('not_a_number', "link 'base' (line 6)"),
-        ('wrong_length', "joint 'hip' (line 22)"),
-        ('invalid_choice', "joint 'ankle' (line 25)"),
+        ('not_a_number', at('base', 6)),
+        ('wrong_length', at('hip', 22)),
+        ('invalid_choice', at('ankle', 25)),
     ]
     assert str(refusal.value).splitlines()[1] == (
         """  link 'base' (line 6): 'two' is no number, in <mass value="two">."""
@@ -400,25 +329,22 @@ def test_what_carries_no_dynamics_is_ignored():
         (
             corrupted(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
             'ignored_element',
-            "link 'base' (line 3)",
+            at('base', 3),
         ),
         (extended('<Link name="x"/>'), 'ignored_element', '<Link> (line 29)'),
         (
             corrupted(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')),
             'ignored_attribute',
-            "joint 'hip' (line 19)",
+            at('hip', 19),
         ),
-        (
-            corrupted(('value="2"', 'value="2" unit="kg"')),
-            'ignored_attribute',
-            "link 'base' (line 6)",
-        ),
+        (corrupted(('value="2"', 'value="2" unit="kg"')), 'ignored_attribute', at('base', 6)),
     ],
     ids=['misspelt element', 'capital letter', 'misspelt attribute', 'foreign attribute'],
 )
 def test_what_looks_meant_but_is_ignored_is_remarked(text, kind, where):
-    (problem,) = load_model(text).problems
+    problem, *others = load_model(text).problems
     assert (problem.severity, problem.kind, problem.where) == ('warning', kind, where)
+    assert [other.kind for other in others] == ['no_inertial'] * ('inertail' in text)
 
 
 @pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'iso-8859-1'])
@@ -469,8 +395,8 @@ def test_quaternions_of_urdf_1_1(version):
 
 def test_lines_and_digest():
     urdf = parse_urdf(SMALL_ROBOT)
-    assert urdf.where('link', 'thigh') == "link 'thigh' (line 11)"
-    assert urdf.where('joint', 'ankle') == "joint 'ankle' (line 25)"
+    assert urdf.where('link', 'thigh') == at('thigh', 11)
+    assert urdf.where('joint', 'ankle') == at('ankle', 25)
     assert urdf.where('link', 'nobody') == "link 'nobody'"
     assert urdf.sha256 == parse_urdf(SMALL_ROBOT.encode()).sha256
     assert len(urdf.sha256) == 64

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from izmp_dynamics.model.robot_file import Acd
-from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights
+from izmp_dynamics.model.method import Acd
+from izmp_dynamics.pipeline.noise_propagation import gain_of, joint_weights
 from izmp_dynamics.signals.differences import central_quotient
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.fall_alarm import FallAlarm

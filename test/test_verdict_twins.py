@@ -1,16 +1,19 @@
 """Verdicts and findings on simulated twins of what happens to real robots, as a replay does."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.recording.chunks import make_evaluator
+from izmp_dynamics.diagnosis.signals import outages
+from izmp_dynamics.model.method import Filter
+from izmp_dynamics.recording.replay import make_evaluator
 from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
+from .bag_columns import messages, stamps
 from .recorded import read_bag
 from .report_twins import (
     held,
@@ -158,6 +161,18 @@ def test_joints_that_hang_are_no_push_and_hide_no_other_hang(sway, biped31):
     assert summary.flight_time == 0.0
 
 
+@pytest.mark.parametrize('signal', ['joints', 'feet[l_foot]'])
+def test_a_hang_is_as_long_with_a_filter(sway, biped31, signal):
+    recording, signals = read_bag(sway[1], replace(biped31, filter=Filter(half_width=0.2)))
+    held(signal, 1.0, 1.2)(signals)
+    evaluator = make_evaluator(recording)
+    evaluator.push(signals)
+    evaluator.flush()
+    (found,) = outages(recording, evaluator)
+    begin = recording.origin / 1e9 + 1.0
+    assert (found.begin / 1e9, found.end / 1e9) == pytest.approx((begin, begin + 0.2), abs=0.02)
+
+
 def test_a_foot_sensor_that_stops_leaves_no_flight_at_the_end(made):
     summary = made('no feet', lost('feet[l_foot]', (4.0, 99.0)))
     assert summary.flight_time == 0.0
@@ -217,18 +232,10 @@ def test_the_frame_of_every_correlation_is_stated(made):
 
 def live_keys(bag, robot, change=lambda signals: None):
     """Keys of the findings about the last seconds, as a running robot has them."""
-    from izmp_dynamics.nodes.force_watch import force_findings
-
     recording, signals = read_bag(bag, robot)
     change(signals)
     evaluator, rig = make_evaluator(recording), recording.rig
-    recent = Recent(
-        tuple(foot.name for foot in rig.feet),
-        tuple(foot.normal_only for foot in rig.feet),
-        rig.model.total_mass,
-        robot.gravity,
-        further=partial(force_findings, robot),
-    )
+    recent = Recent(robot, rig.model.total_mass)
     for results in evaluator.push(signals) + evaluator.flush():
         for k in range(len(results.stamps)):
             instant = results.select(slice(k, k + 1))
@@ -269,3 +276,69 @@ def test_a_running_robot_has_the_same_keys(sway, biped31, turned, alone):
     assert found - {'tilted_force'} <= set(keys(turned))
     assert 'biased[mr_ad]' in keys(turned)
     assert 'tilted_force' not in live_keys(sway[1], alone, hanging)
+
+
+@pytest.fixture(scope='module')
+def pushed(biped31, tmp_path_factory):
+    """biped31 sways and is pushed to the left with 18 % of its weight."""
+    from izmp_lab.simulation.physics import Push
+    from izmp_lab.simulation.scenarios import simulate_sway
+
+    bag = tmp_path_factory.mktemp('pushed') / 'bag'
+    push = Push('trunk', np.array([0.0, 50.0, 0.0]), start=2.6, duration=0.1)
+    assert not simulate_sway(biped31, bag, pushes=[push]).fall
+    return bag
+
+
+def test_a_push_is_in_the_headline_and_no_background_of_its_own(pushed, biped31):
+    summary = summary_of(twin(pushed, biped31))
+    assert summary.verdict.state == 'disturbed'
+    assert 'pushed from the right with' in summary.verdict.sentence
+    (push,) = summary.pushes
+    assert (push.start, push.size) == (pytest.approx(2.6, abs=0.02), pytest.approx(50, rel=0.05))
+    assert summary.verdict.uncertainty < 0.002  # what the push does to the gap is no error
+
+
+@pytest.mark.parametrize('end', [1.3, 1.35, 1.4, 1.45])
+def test_the_end_of_a_recording_that_is_about_to_show_a_fall_is_open(fall, biped31, end):
+    verdict = summary_of(twin(fall, biped31, until(end))).verdict
+    assert (verdict.state, verdict.reason) == ('unclear', 'open_end')
+    assert verdict.text.startswith('Cannot say how it ends: as the recording ends at')
+
+
+def test_a_height_along_another_vertical_is_none(fall, biped31):
+    evaluation = twin(fall, biped31, until(1.7))
+    up = np.array(evaluation.up)
+    up[-1] = np.nan
+    verdict = summary_of(replace(evaluation, up=up)).verdict
+    assert (verdict.state, verdict.reason) == ('unstable', 'falling_at_end')
+    assert not np.isfinite(Scene(replace(evaluation, up=up)).height[-1])
+
+
+def test_the_speed_of_a_fall_is_that_of_the_centre_of_mass_and_not_of_feet_that_fly_up(
+    fall, biped31
+):
+    evaluation = twin(fall, biped31)
+    up = np.maximum(evaluation.time - 1.55, 0.0)[:, None] * evaluation.up
+    feet = [
+        replace(
+            foot,
+            sole=foot.sole + 1.5 * up[:, None],
+            loaded=foot.loaded & (evaluation.time < 1.55),
+            normal_force=np.where(evaluation.time < 1.55, foot.normal_force, 0.0),
+        )
+        for foot in evaluation.feet
+    ]
+    summary = summary_of(replace(evaluation, feet=tuple(feet)))
+    (size,) = (event.size for event in summary.events if event.kind == 'fall')
+    truth = messages(fall, '/ground_truth/com_in_world')
+    at, z = stamps(truth) * 1e-9, [message.point.z for message in truth]
+    speed = np.interp(evaluation.stamps[-1] * 1e-9, at, -np.gradient(z, at - at[0]))
+    assert size == pytest.approx(speed, abs=0.03)
+
+
+def test_an_alarm_is_not_lost_in_a_filter_that_settles(fall, biped31):
+    """The last half second of a low-pass carries no verdict, but an alarm that lasts does."""
+    verdict = summary_of(twin(fall, biped31, until(1.45), low_pass=4.0)).verdict
+    assert verdict.state == 'unclear'
+    assert 'Stable' not in verdict.headline

@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
+from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
 
 def ready():

@@ -15,7 +15,7 @@ from izmp_lab.studies.angular_momentum.study import MomentumStudy as MomentumStu
 from izmp_lab.studies.itu_biped import page as itu_page
 from izmp_lab.studies.itu_biped.study import ItuStudy
 from izmp_lab.studies.paper import page as paper_page
-from izmp_lab.studies.paper.campaign import Campaign, Experiment
+from izmp_lab.studies.paper.study import Experiment, PaperStudy
 from izmp_lab.studies.publish import publish
 
 TWO = Cluster(workers=2)
@@ -28,9 +28,8 @@ def main() -> None:
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         experiment, out = Experiment(), Path(folder)
-        publish(
-            paper_page.page(experiment), Campaign.of(experiment), out, only=PICTURES, cluster=TWO
-        )
+        paper = PaperStudy.of(experiment)
+        publish(paper_page.page(paper), paper, out, only=PICTURES, cluster=TWO)
         for name in PICTURES:
             print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
         itu = ItuStudy.full()

@@ -161,11 +161,7 @@ def _open_compressed(path: Path, scratch: Scratch) -> Storage:
 
 
 def _decompressed(packed: BinaryIO, path: Path, faults: list[str]) -> Iterator[bytes]:
-    """Decompress zstd piece by piece; note what stops it.
-
-    Raises:
-        BagError: it grows beyond all measure.
-    """
+    """Decompress zstd piece by piece; note what stops it."""
     codec, expansion = zstandard(), Expansion()
     decompressor = codec.ZstdDecompressor()
     while piece := packed.read(_PIECE):

@@ -180,11 +180,7 @@ class McapFile(Storage):
             self._topics[record.id] = record
 
     def _read_summary(self) -> None:
-        """Take the index in the summary.
-
-        Raises:
-            BagError: there is none to rely on; with a sentence if something is wrong with it.
-        """
+        """Take the index in the summary."""
         end = self._size - _FOOTER_SIZE
         footer = self._at(end, _FOOTER_SIZE)
         if not (footer.startswith(_FOOTER) and footer.endswith(MAGIC)):
@@ -281,11 +277,7 @@ class McapFile(Storage):
                 self.damage(f'is damaged: {error} {where}.')
 
     def _note(self, run: _Run, contents: _Contents) -> None:
-        """Put a run into the index.
-
-        Raises:
-            BagError: a schema or a channel in it makes no sense.
-        """
+        """Put a run into the index."""
         messages, declared, _ = contents
         for record in declared:
             self._declare(next(_records(record)))
@@ -318,11 +310,7 @@ def _mcap(module: str) -> Any:
 
 
 def _records(data: bytes) -> Iterator[Any]:
-    """Records, the last of them a footer unless only the first is asked for.
-
-    Raises:
-        BagError: they make no sense.
-    """
+    """Records, the last of them a footer unless only the first is asked for."""
     reader = _mcap('stream_reader').StreamReader(BytesIO(data), skip_magic=True, emit_chunks=True)
     try:
         yield from reader.records

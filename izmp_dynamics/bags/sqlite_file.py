@@ -215,11 +215,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _blocks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    """Group rows to blocks.
-
-    Raises:
-        sqlite3.DatabaseError: they need more space than the file has.
-    """
+    """Group rows to blocks."""
     block: list[Row] = []
     total, limit = 0, _BLOCK_SIZE
     while few := list(islice(rows, _FEW)):

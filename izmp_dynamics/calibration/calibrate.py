@@ -50,7 +50,8 @@ def estimate_corrections(
         robot: its robot file; what it states already is the beginning.
         groups: what may be corrected, see `parameters.GROUPS`; if None the usual ones, and a
             calibration matrix of the force sensors where that predicts held-out motion better.
-        find_ft_frame: whether the right-angled mountings of the force sensors are searched.
+        find_ft_frame: whether force sensors that are turned by right angles, or have the other
+            sign, are corrected; otherwise they are refused.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
         cluster: where the recordings are read, one each at a time; this process does the rest.
             The result is the same bit for bit on processors of one kind, if BLAS has one thread
@@ -58,27 +59,34 @@ def estimate_corrections(
         progress: called with the fraction that is done.
 
     Raises:
-        CalibrationError: if no recording holds signals for long enough, or if the groups are
-            unobservable with these sensors.
+        CalibrationError: if no recording holds signals for long enough, if the groups are
+            unobservable with these sensors, or if a force sensor is turned.
         UnknownNameError: if there is no such group or link.
         ClusterError: if the cluster cannot be used.
         IzmpError: if bag, robot file or URDF cannot be used.
     """
     wanted = None if groups is None else check_groups(tuple(groups))
     urdf = read_urdf(robot.urdf_path)
-    model = load_model(urdf, robot.root)
+    model = load_model(robot.read_urdf(urdf), robot.root)
     links = link_inertias(model)
     heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
     notes: list[str] = []
-    places = bags if cluster.is_local else [os.path.abspath(bag) for bag in bags]
+    places = bags if cluster.scheduler is None else [os.path.abspath(bag) for bag in bags]
     with _workers(cluster, len(bags)) as client:
         rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
         as_stated, original = robot, None
+        turned, found = with_mountings(robot, rig, segments)
+        if turned != robot and not find_ft_frame:
+            raise CalibrationError(
+                f'{" ".join(found)} What is estimated would hide that: calibrate with '
+                '--find-ft-frame, or state rotation and sign in the robot file.',
+                kind='force_sensor_turned',
+            )
         if find_ft_frame:
-            turned, notes = with_mountings(robot, rig, segments)
-            if turned != robot:
-                robot, original = turned, segments
-                rig, segments = _prepared(places, robot, model, client)
+            notes = found
+        if turned != robot:
+            robot, original = turned, segments
+            rig, segments = _prepared(places, robot, model, client)
     best = best_candidate(
         rig, segments, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
     )

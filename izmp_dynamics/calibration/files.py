@@ -17,14 +17,14 @@ from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.inertias import tensor, transformation
 from izmp_dynamics.calibration.parameters import LAG, Layout
-from izmp_dynamics.calibration.report import render_html, render_json
 from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
-from izmp_dynamics.calibration.result import CalibrationResult
-from izmp_dynamics.model.robot_file import Foot, FootWrench, Imu, RobotFile
+from izmp_dynamics.calibration.result import CalibrationResult, render_html, render_json
+from izmp_dynamics.model.feet import Foot, FootWrench
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.replay.result_folder import result_folder
-from izmp_dynamics.signals.correction import offset_without
+from izmp_dynamics.results.result_folder import result_folder
 
 ROBOT, URDF = 'robot.calibrated.yaml', 'robot.calibrated.urdf'
 HTML, JSON = 'report.html', 'report.json'
@@ -99,7 +99,7 @@ def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
         wrench=dataclasses.replace(
             wrench,
             delay=_number(wrench.delay + layout.value(x, f'{name}.delay', 1)[0]),
-            offset=_numbers(offset_without(wrench, change)),
+            offset=_numbers(np.add(wrench.offset, change)),
             rotation=_numbers(to_rpy(rotation)),
             matrix=_matrix(wrench, rotation, layout, x, name),
         ),

@@ -9,12 +9,13 @@ import scipy.stats
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.choice import SIGNIFICANT, Candidate
-from izmp_dynamics.calibration.held_out import LEAST_ARM, LEAST_FORCE, LEAST_MOTION, motion_time
+from izmp_dynamics.calibration.held_out import LEAST_MOTION, motion_time
 from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import Terms, zmp_and_cop
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
 from izmp_dynamics.calibration.segments import RATE, Instants
+from izmp_dynamics.diagnosis.forces import GAP_TOLERANCE
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 
@@ -38,6 +39,12 @@ LEAST_SWINGS = 4
 
 LEAST_DRIFT = 0.01
 """Drift of the force over a recording, as part of the weight, from which on it is reported [-]."""
+
+RECORD = (
+    'Record 20 s of walking in which nobody pushes the robot, each foot leaves the ground and the '
+    'robot turns.'
+)
+"""What to do where a calibration is refused."""
 
 
 def result_of(
@@ -76,7 +83,8 @@ def result_of(
         payload_link=best.layout.payload_link.link,
         groups=_groups(best),
         accepted=best.accepted,
-        reason=_reason(best, segments),
+        agrees=_agree(best, rig.robot.gravity),
+        reason=_reason(best, segments, rig.robot.gravity),
         before=before,
         after=after,
         estimates=estimates,
@@ -92,23 +100,43 @@ def result_of(
     )
 
 
-def _reason(best: Candidate, segments: Sequence[Instants]) -> str:
+def _agree(best: Candidate, gravity: float) -> bool:
+    """Whether nothing is to be corrected, and what is left over is little."""
+    if best.trial is None or best.corrected.any():
+        return False
+    left, _ = best.trial.errors()
+    return (left.gap if np.isfinite(left.gap) else left.rest / gravity) < GAP_TOLERANCE
+
+
+def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> str:
+    """Why nothing is corrected; empty if something is."""
     if best.accepted:
         return ''
     if best.trial is None:
         return (
             f'The robot moves for {motion_time(segments):.1f} s only; to judge a calibration on '
-            f'motion that it has not seen takes {LEAST_MOTION:g} s. Record some steps.'
+            f'motion that it has not seen takes {LEAST_MOTION:g} s. {RECORD}'
+        )
+    left, _ = best.trial.errors()
+    between = 'IZMP and CoP' if np.isfinite(left.gap) else 'legs and accelerometer'
+    size = f'{1e3 * left.gap:.2g} mm' if np.isfinite(left.gap) else f'{left.rest:.2g} m/s²'
+    if _agree(best, gravity):
+        return (
+            f'Your sensors agree to {size}: so far apart are {between} (RMS) on motion that was '
+            'held out. There is nothing to correct, and the robot file stays as it is.'
         )
     if not best.corrected.any():
         return (
-            'There is nothing to correct: what sensors and URDF leave over on held-out motion is '
-            f'less than can be judged ({1e3 * LEAST_ARM:g} mm of IZMP, {1e3 * LEAST_FORCE:g} ‰ of '
-            'the weight). The robot file stays as it is.'
+            f'The calibration is refused: {between} are {size} apart (RMS), and nothing that '
+            f'this recording shows explains it. The robot file stays as it is. {RECORD}'
         )
+    names = {'force': 'residual force', 'moment': 'residual moment', 'izmp': 'distance of IZMP '
+             'and CoP', 'rest': 'specific force of feet at rest'}  # fmt: skip
+    worse = ' and the '.join(names[name] for name in best.trial.worse)
+    what = f'the {worse} would become worse' if worse else 'wrench and IZMP would not improve'
     return (
-        'The calibration is refused: on motion that was held out, it does not improve the wrench '
-        'and the IZMP. The robot file stays as it is.'
+        f'The calibration is refused: on motion that was held out, {what}. The robot file stays '
+        f'as it is. {RECORD}'
     )
 
 

@@ -4,9 +4,9 @@ While a foot stands alone, or swings, the motion says what its sensor must read:
 sensor is turned, what it reads without load, and which link is below it.
 
 The reading is compared with that in each of the 24 rotations of a cube and with both signs, less
-the means, so that offsets do not matter. The weight decides which axis is vertical. The path of
-the load under the foot decides on the other two, by the moments; the horizontal forces of the
-steps are often hardly larger than their errors.
+the means, so that offsets do not matter, and less what a small turn of the IMU explains. The
+weight decides which axis is vertical. The path of the load under the foot decides on the other
+two, by the moments; the horizontal forces of the steps are often hardly larger than their errors.
 """
 
 import dataclasses
@@ -18,18 +18,20 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 import scipy.ndimage
+import scipy.optimize
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.inertias import link_inertias
+from izmp_dynamics.calibration.parameters import make_layout
 from izmp_dynamics.calibration.residuals import Terms, in_sensor
 from izmp_dynamics.calibration.segments import RATE, Instants, Segment, prepare, read_segments
-from izmp_dynamics.model.robot_file import FootWrench, RobotFile
+from izmp_dynamics.model.feet import FootWrench
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.below import link_at
-from izmp_dynamics.pipeline.rig import FootRig, Rig
+from izmp_dynamics.pipeline.rig import FootRig, Rig, link_at
 from izmp_dynamics.pipeline.unloaded import EDGE
 from izmp_dynamics.signals.correction import offset_without
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, above, clearances
@@ -39,6 +41,13 @@ CLEAR = 1.5
 
 ARM = 0.1
 """A moment counts as its force at this distance [m]."""
+
+MOST_TURN = np.radians(5.0)
+"""The IMU may be turned by so much about each of its axes, which the steps must not show as
+another mounting of a force sensor [rad]."""
+
+STEP = 1e-3
+"""Of the difference quotients [rad]."""
 
 LEAST_ALONE = 1.0
 """Time alone on the ground or in the air that is needed [s]."""
@@ -114,27 +123,34 @@ def cube_rotations() -> list[Array]:
 
 def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | None:
     """Find how the sensor of a foot, of six axes, is turned; None if it is never alone."""
-    expected, read = [], []
+    expected, read, tilted = [], [], []
     for instants in segments:
-        index = instants.rig.feet.index(foot)
+        index = [other.name for other in instants.rig.feet].index(foot.name)
         others = [sole for k, sole in enumerate(instants.soles) if k != index]
         mine = instants.soles[index]
         stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
         swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
-        terms = Terms.stated(instants)
-        needed = terms.required
-        total = needed.above + needed.hanging
-        wrench = np.where(stands[:, None], total, 0.0)  # the other feet hang from it
-        if foot.name in needed.below:
-            wrench = wrench - needed.below[foot.name]
-        rows = stands ^ swings
-        expected.append(in_sensor(instants, foot.name, wrench)[rows])
+        rows, trunk = stands ^ swings, instants.links[0]
+        layout = make_layout(instants.rig, (trunk,), trunk.link, ('imu_rotation',))
+        steps = np.zeros((4, len(layout.parameters)))
+        steps[1:, layout.columns('imu.rotation')] = STEP * np.eye(3)
+        wrenches = []
+        for step in steps:
+            terms = Terms.of(instants, layout, step)
+            needed = terms.required
+            total = needed.above + needed.hanging
+            wrench = np.where(stands[:, None], total, 0.0)  # the other feet hang from it
+            if foot.name in needed.below:
+                wrench = wrench - needed.below[foot.name]
+            wrenches.append(in_sensor(instants, foot.name, wrench)[rows])
+        expected.append(wrenches[0])
+        tilted.append(np.stack([(wrench - wrenches[0]) / STEP for wrench in wrenches[1:]], axis=2))
         read.append(terms.feet[foot.name].full[rows])
-    wanted, found = np.concatenate(expected), np.concatenate(read)
+    wanted, found, turns = (np.concatenate(parts) for parts in (expected, read, tilted))
     if len(wanted) < LEAST_ALONE * RATE:
         return None
     scores = [
-        (_unexplained(sign * found @ np.kron(np.eye(2), R.T), wanted), sign, R)
+        (_unexplained(sign * found @ np.kron(np.eye(2), R.T) - wanted, turns), sign, R)
         for R in cube_rotations()
         for sign in (1, -1)
     ]
@@ -142,11 +158,17 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
     return Mounting(R, sign, error, next_best)
 
 
-def _unexplained(read: Array, wanted: Array) -> float:
-    """Root mean square of the difference of wrenches (T, 6), but for a constant offset [N]."""
-    difference = read - wanted
-    difference = (difference - difference.mean(axis=0)) / np.repeat([1.0, ARM], 3)
-    return float(np.sqrt((difference**2).sum(axis=1).mean()))
+def _unexplained(difference: Array, turns: Array) -> float:
+    """Root mean square of differences of wrenches (T, 6), less what offsets and IMU explain [N].
+
+    `turns` (T, 6, 3) is what a turn of the IMU about each axis adds to what the motion requires.
+    """
+    unit = np.repeat([1.0, ARM], 3)
+    left = (difference - difference.mean(axis=0)) / unit
+    J = (turns - turns.mean(axis=0)) / unit[:, None]
+    q, r = np.linalg.qr(J.reshape(-1, 3))
+    angles = scipy.optimize.lsq_linear(r, q.T @ left.reshape(-1), (-MOST_TURN, MOST_TURN)).x
+    return float(np.sqrt(((left - J @ angles) ** 2).sum(axis=1).mean()))
 
 
 def with_mountings(
@@ -206,7 +228,7 @@ def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Fi
         Findings; none where the recording has no steps, or cannot be used for this.
     """
     try:
-        rig, parts = read_segments(bag, robot, load_model(robot.urdf_path, robot.root))
+        rig, parts = read_segments(bag, robot, load_model(robot.read_urdf(), robot.root))
     except IzmpError:
         return []
     return judge_force_sensors(robot, rig, parts)
@@ -265,8 +287,8 @@ def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
     turned = found.against('what the robot file states')
     what = turned if found.is_turned else 'has the other sign'
     return Finding(
-        'warning',
         'force_sensor_turned',
+        'warning',
         f"The force sensor of foot '{foot.name}' {what}: that leaves {found.error:.0f} N of what "
         f'the motion requires unexplained (moments over {ARM:g} m), the next best mounting '
         f'{found.next_best:.0f} N.',
@@ -312,7 +334,7 @@ def _excess(
     if stated.below is None and abs(force + takes) < OF_A_LINK * weight:
         message = f"{found}: what '{link}' ({weight:.1f} N) takes, which hangs from it."
         remedy = f'Set feet[{foot.name}].wrench.below: {link}.'
-        yield Finding('warning', 'link_below_sensor', message, remedy)
+        yield Finding('link_below_sensor', 'warning', message, remedy)
     elif stated.below is not None and abs(force - weight) < OF_A_LINK * weight:
         message = (
             f"{found} more than '{link}' below it does, which is the weight of that link "
@@ -320,13 +342,13 @@ def _excess(
             'that link.'
         )
         remedy = f'Leave feet[{foot.name}].wrench.below out.'
-        yield Finding('warning', 'link_below_sensor', message, remedy)
+        yield Finding('link_below_sensor', 'warning', message, remedy)
     elif abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
         share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
         offset = ', '.join(f'{n:.4g}' for n in offset_without(stated, reading).round(2) + 0.0)
         yield Finding(
-            'warning',
             'force_offset',
+            'warning',
             f'{found} without load, {share:.0%} of the weight of the robot.',
             f'Set feet[{foot.name}].wrench.offset: [{offset}]; izmp calibrate --only ft_offsets '
             'finds it with its uncertainty.',

@@ -21,6 +21,9 @@ FOLDS = 4
 LEAST_MOTION = 2.0
 """Less motion cannot be cut [s]."""
 
+CLEAR = 2.0
+"""Standard errors of a mean over parts of the motion that may be noise."""
+
 LEAST_FORCE = 1e-3
 """Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
 
@@ -29,6 +32,9 @@ LEAST_ARM = 0.5e-3
 
 LEAST_RATE = 1e-3
 """Angular velocities matter from here on [rad/s]."""
+
+WORSE = 1.01
+"""Errors as part of what they were from which on they are worse [-]."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -76,6 +82,11 @@ class HeldOut:
             _rms([part.rest for part in parts]),
         )
 
+    @property
+    def gap(self) -> float:
+        """Distance of IZMP and CoP, along x or y of the root, whichever is larger [m]."""
+        return max(self.izmp)
+
     def against(self, before: 'HeldOut') -> Array:
         """What decides, as ratios to the errors before: wrench and IZMP.
 
@@ -89,6 +100,30 @@ class HeldOut:
     def score(self, before: 'HeldOut') -> float:
         """The mean of these ratios; the smaller the better."""
         return float(np.mean(self.against(before)))
+
+
+def noise(values: Array) -> Array:
+    """(…) what the mean of values (P, …), one for each of P parts of the motion, leaves open."""
+    open_: Array = CLEAR * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return open_
+
+
+def worse(before: Sequence[Squares], after: Sequence[Squares]) -> tuple[str, ...]:
+    """What gets worse on the parts of the motion, by more than its noise: names of `Squares`.
+
+    Force, moment and IZMP each on its own, or `rest` where none of them is known.
+    """
+    known = any(len(part.force) for part in before)
+    found = []
+    for name in ('force', 'moment', 'izmp') if known else ('rest',):
+        pairs = [(getattr(b, name), getattr(a, name)) for b, a in zip(before, after, strict=True)]
+        means = np.array([(old.mean(), new.mean()) for old, new in pairs if len(old) and len(new)])
+        if len(means) < 2:
+            continue
+        old, new = means.T
+        if new.mean() > max(WORSE**2 * old.mean(), old.mean() + noise(old)):
+            found.append(name)
+    return tuple(found)
 
 
 def motion_time(segments: Sequence[Instants]) -> float:
@@ -166,11 +201,14 @@ class Judged:
     count: Array
     least: float
 
-    def mean_squares(self, parts: Sequence[int], changes: Array) -> Array:
-        """(I,) of residuals on P parts of the motion, with x changed by (P, I, N)."""
+    def squares(self, parts: Sequence[int], changes: Array) -> Array:
+        """(P, I) of residuals on P parts of the motion, with x changed by (P, I, N).
+
+        Their sum over the parts is the mean square as part of what matters.
+        """
         y, A, b = changes, self.A[parts], self.b[parts, :, None]
         squares = (y @ A * y).sum(axis=2) + 2.0 * (y @ b)[..., 0] + self.c[parts, None]
-        total: Array = squares.sum(axis=0) / max(1, int(self.count[parts].sum()))
+        total: Array = squares / (self.least**2 * max(1, int(self.count[parts].sum())))
         return total
 
 

@@ -182,7 +182,7 @@ def make_layout(
         name = f'feet[{foot.name}].wrench.offset'
         add('ft_offsets', name, FORCES[2:3] if foot.normal_only else FORCES[:3], 'N', 30.0)
         if not foot.normal_only:
-            add('ft_offsets', name, FORCES[3:], 'N·m', 3.0)
+            add('ft_offsets', name, FORCES[3:], 'N·m', 3.0, f'{name}.moment')
     for foot in six_axis:
         name = f'feet[{foot.name}].wrench'
         add('ft_rotation', f'{name}.rotation', axes, 'rad', 5.0 * DEGREE)

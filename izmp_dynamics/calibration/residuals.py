@@ -221,7 +221,10 @@ def read_foot(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Re
     """What the sensor of a foot measures for the parameters x (N,)."""
     name = f'feet[{foot.name}].wrench'
     late = instants.times + layout.value(x, f'{name}.delay', 1)
-    values = instants.feet[foot.name].at(late) - force_offset(layout, x, name)
+    offset = force_offset(layout, x, name)
+    if foot.correction.matrix is not None:
+        offset = foot.correction.matrix @ offset
+    values = instants.feet[foot.name].at(late) - offset
     turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
     bare = (values.reshape(-1, 2, 3) @ turn.T).reshape(-1, 6)
     scaled = (1.0 + layout.value(x, f'{name}.scale', 1)[0]) * bare
@@ -230,7 +233,7 @@ def read_foot(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Re
 
 
 def force_offset(layout: Layout, x: Array, name: str) -> Array:
-    """(6,) offset of the sensor of that name, of which perhaps Fz alone is estimated."""
+    """(6,) offset of the sensor of that name in its axes; perhaps Fz alone is estimated."""
     offset = layout.value(x, f'{name}.offset', 6)
     return offset if len(offset) == 6 else np.array([0.0, 0.0, offset[0], 0.0, 0.0, 0.0])
 

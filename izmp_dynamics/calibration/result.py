@@ -1,12 +1,18 @@
-"""What a calibration found, as values and in a sentence for each item."""
+"""What a calibration found: as values, in sentences, as a page, for programs and a terminal."""
 
+import dataclasses
+import json
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from izmp_dynamics.calibration.held_out import HeldOut
 from izmp_dynamics.calibration.parameters import LAG
+
+FORMAT = 'izmp_dynamics calibration 1'
 
 UNITS = {
     's': (1e3, 'ms'),
@@ -26,7 +32,7 @@ class Estimate:
         group: its group.
         item: what is corrected together with it or not at all.
         unit: its unit.
-        value: what is added to what the robot file states.
+        value: what is added to what the robot file states, of forces in the sensor's axes.
         sigma: its standard deviation.
         info: 1 − (σ/σ of the prior)²: the part that this recording contributed; NaN if it has no
             prior of its own.
@@ -87,6 +93,7 @@ class CalibrationResult:
         payload_link: link whose mass and centre of mass may be corrected.
         groups: what was estimated.
         accepted: whether the corrections improve what was held out.
+        agrees: whether nothing is to be corrected, and what is left over is little.
         reason: why nothing is corrected; empty if something is.
         before: errors on held-out motion without the corrections.
         after: with them.
@@ -103,6 +110,7 @@ class CalibrationResult:
     payload_link: str
     groups: tuple[str, ...]
     accepted: bool
+    agrees: bool
     reason: str
     before: HeldOut | None
     after: HeldOut | None
@@ -112,6 +120,15 @@ class CalibrationResult:
     notes: tuple[str, ...]
     motion: float
     files: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """In a few words, beginning with the name of the robot."""
+        if self.accepted:
+            return f'{self.robot}: calibrated'
+        return (
+            f'{self.robot}: {self.reason.partition(":")[0] if self.agrees else "not calibrated"}'
+        )
 
 
 def sentences(result: CalibrationResult) -> list[str]:
@@ -193,3 +210,91 @@ def _number(value: float, sigma: float, sign: str = '') -> str:
     """Value ± deviation, as many digits as the deviation has with two."""
     digits = 2 if sigma <= 0.0 else max(0, min(6, 1 - math.floor(math.log10(sigma))))
     return f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}'
+
+
+def held_out_lines(result: CalibrationResult) -> list[tuple[str, float, float, str]]:
+    """(what, before, after, unit) on motion that was held out."""
+    if result.before is None or result.after is None:
+        return []
+    rows = [
+        ('Residual force', result.before.force, result.after.force, 'N'),
+        ('Residual moment', result.before.moment, result.after.moment, 'N·m'),
+        ('IZMP to CoP, x', 1e3 * result.before.izmp[0], 1e3 * result.after.izmp[0], 'mm'),
+        ('IZMP to CoP, y', 1e3 * result.before.izmp[1], 1e3 * result.after.izmp[1], 'mm'),
+        ('Specific force, foot at rest', result.before.rest, result.after.rest, 'm/s²'),
+    ]
+    return [row for row in rows if math.isfinite(row[1]) and math.isfinite(row[2])]
+
+
+def summary(result: CalibrationResult, width: int = 100) -> list[str]:
+    """What a terminal shows: what was wrong, errors before and after, what is not known."""
+    lines = [f'{result.robot}, {result.motion:.1f} s of motion']
+    if result.agrees:
+        lines += textwrap.wrap(result.reason, width)
+    else:
+        title = 'Corrected, the largest effect first:' if result.accepted else 'Not corrected:'
+        lines += _bullets(title, sentences(result), width)
+    rows = held_out_lines(result)
+    if rows and result.before != result.after:
+        lines += ['', f'{"Errors on held-out motion (RMS)":34s}{"before":>9s}{"after":>9s}']
+        lines += [f'  {what:32s}{old:9.3g}{new:9.3g} {unit}' for what, old, new, unit in rows]
+    if result.notes:
+        lines += ['', *_bullets('To know:', result.notes, width)]
+    return lines
+
+
+def _bullets(title: str, items: Iterable[str], width: int) -> list[str]:
+    return [
+        title,
+        *(
+            line
+            for item in items
+            for line in textwrap.wrap(
+                item, width, initial_indent='  * ', subsequent_indent='    ',
+                break_long_words=False, break_on_hyphens=False,
+            )
+        ),
+    ]  # fmt: skip
+
+
+def trade_off_lines(result: CalibrationResult) -> list[str]:
+    """Combinations that are known where the numbers themselves are known less."""
+    return [
+        f'{pair.first} and {pair.second} trade off (correlation {pair.correlation:+.3f}); '
+        f'known is {pair.first} {pair.factor:+.4g} · {pair.second} = {pair.value:.4g} ± '
+        f'{pair.sigma:.2g}.'
+        for pair in result.trade_offs
+    ]
+
+
+def render_json(result: CalibrationResult) -> str:
+    """The result for programs; what is not a number is null."""
+    plain = dataclasses.asdict(result)
+    plain['files'] = {name: str(path) for name, path in result.files.items()}
+    plain = {'format': FORMAT, 'sentences': sentences(result), **plain}
+    return json.dumps(_finite(plain), indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def render_html(result: CalibrationResult) -> str:
+    """The result as a self-contained page.
+
+    Raises:
+        MissingDependencyError: jinja2 is not installed.
+    """
+    from izmp_dynamics.pages.templates import template
+
+    return template(__package__, 'report.html.j2').render(
+        result=result,
+        sentences=sentences(result),
+        errors=held_out_lines(result),
+        open=[*result.notes, *trade_off_lines(result)],
+        infinity=math.inf,
+    )

@@ -45,6 +45,9 @@ CONVERGED = 0.02
 DRAWS = 200
 """Of the bootstrap."""
 
+PARTS = 4
+"""Of the recording, of which each is left out once to see what that changes."""
+
 SEED = 1
 """Of the bootstrap: the same recording gives the same report."""
 
@@ -275,3 +278,21 @@ def deviations(
     sigma = np.minimum(few * np.maximum(spread, curvature), layout.priors)
     known: Array = np.where(free, sigma, 0.0)
     return known
+
+
+def scatter(blocks: Blocks, layout: Layout, solution: Solution, free: Flags) -> Array:
+    """(N,) standard deviations by the jackknife, zero of what is fixed.
+
+    Each of some parts of the recording is left out in turn: errors may be alike for longer than a
+    block, which the bootstrap does not see.
+    """
+    if len(blocks.labels) < PARTS:
+        return np.zeros(len(layout.parameters))
+    parts = np.array_split(np.arange(len(blocks.labels)), PARTS)
+    H, g = (
+        np.stack([np.delete(of, part, axis=0).sum(axis=0) for part in parts])
+        for of in (blocks.H, blocks.g)
+    )
+    left_out = Quadratic.of((H, g), layout, solution.x).least(free)
+    found: Array = np.sqrt(PARTS - 1.0) * left_out.std(axis=0)
+    return np.minimum(found, layout.priors)

@@ -1,6 +1,7 @@
 """`izmp calibrate`: errors of sensors and model from recordings of the robot walking."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ def add_parser(subparsers: Any) -> None:
         "Newton's equations must hold, and a foot that rests must rest. Writes "
         'OUT/robot.calibrated.yaml (and .urdf, if masses were corrected), OUT/report.html and '
         'OUT/report.json. What changes nothing on motion that '
-        'was held out is left alone. If nothing is left to correct, only the report is written, '
-        'and the exit status is 1.',
+        'was held out is left alone. If there is nothing to correct, as the sensors agree, or if '
+        'the calibration is refused, only the report is written. The exit status is 1 if it '
+        'is refused, with a sentence on what to record.',
     )
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
@@ -35,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--find-ft-frame',
         action='store_true',
-        help='search the mounting of the force sensors: right angles, sign',
+        help='correct force sensors that are turned by right angles or have the other sign',
     )
     parser.add_argument(
         '--payload-link', metavar='LINK', help='where a payload sits (default: the heaviest link)'
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Calibrate; 1 if the calibration is refused."""
     from izmp_dynamics.calibration.calibrate import estimate_corrections
     from izmp_dynamics.calibration.files import write_calibration
-    from izmp_dynamics.calibration.report import summary
+    from izmp_dynamics.calibration.result import summary
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -77,4 +79,8 @@ def run(options: argparse.Namespace) -> int:
             print(printable(line))
         for name, path in result.files.items():
             print(printable(f'{name}: {path}'))
-    return 0 if result.accepted else 1
+    if result.accepted or result.agrees:
+        return 0
+    if options.quiet:
+        print(printable(f'izmp: {result.reason}'), file=sys.stderr)
+    return 1

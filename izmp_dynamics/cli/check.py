@@ -27,10 +27,10 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from izmp_dynamics.calibration.force_sensors import force_sensor_findings
+    from izmp_dynamics.check import check
     from izmp_dynamics.cli.check_view import show_result
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_dynamics.replay.check import check
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
     with progress_bar('Checking') as progress:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.base.faults import left_out
+from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.terminal import printable
-from izmp_dynamics.replay.check import CheckResult
 from izmp_dynamics.results.evaluation import SignalHealth
 
 _STYLES = {'error': 'red', 'warning': 'yellow', 'note': 'dim'}
@@ -24,11 +24,11 @@ def show_result(console: Console, result: CheckResult) -> None:
     if result.signals and others:
         console.print(Text(printable(f'Not used: {", ".join(others)}'), style='dim'))
     for finding in result.findings:
-        message = printable(f'{finding.severity}: {finding.message}')
+        message = printable(f'{finding.level}: {finding.sentence}')
         remedy = printable(f' {finding.remedy}'.rstrip())
-        text = Text(message, style=_STYLES[finding.severity])
+        text = Text(message, style=_STYLES[finding.level])
         console.print(text.append(remedy, style='not dim default'))
-    warnings = sum(finding.severity == 'warning' for finding in result.findings)
+    warnings = sum(finding.level == 'warning' for finding in result.findings)
     but = ', but gives no verdict' if 'leg_joints_absent' in result.kinds else ''
     console.print(
         f'This recording can be replayed{but}; {warnings or "no"} warning{"s"[: warnings != 1]}.'

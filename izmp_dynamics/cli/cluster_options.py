@@ -1,12 +1,11 @@
 """Options that state where work is done, for `izmp fleet`, `experiments` and `calibrate`."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
-    """Add the processes here and their memory, the address of a scheduler, a profile for Slurm.
+    """Add the processes here and their memory, the address of a scheduler.
 
     Args:
         parser: gets the options.
@@ -20,9 +19,6 @@ def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int
         help=f'processes here (default: {shown})',
     )  # fmt: skip
     where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler')
-    where.add_argument(
-        '--slurm', type=Path, metavar='FILE', help='profile of jobs for Slurm (docs/fleet.md)'
-    )
     parser.add_argument(
         '--memory', metavar='SIZE', help='of each process here, e.g. 2GB (default: shared out)'
     )
@@ -32,7 +28,7 @@ def cluster_of(options: argparse.Namespace) -> Any:
     """Return the `Cluster` that the options state."""
     from izmp_dynamics.engine.cluster import Cluster
 
-    return Cluster(options.workers, options.memory, options.scheduler, options.slurm)
+    return Cluster(options.workers, options.memory, options.scheduler)
 
 
 def at_least(least: int) -> Any:

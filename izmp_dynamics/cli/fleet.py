@@ -46,7 +46,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate all and say what came out."""
-    from izmp_dynamics.cli.fleet_progress import fleet_progress
+    from izmp_dynamics.cli.progress import fleet_progress
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.fleet.campaign import run_fleet
 

@@ -30,8 +30,7 @@ from izmp_dynamics.cli import (
     model,
     replay,
 )
-from izmp_dynamics.cli.blas import use_one_blas_thread
-from izmp_dynamics.cli.memory import keep_freed_memory
+from izmp_dynamics.cli.process import keep_freed_memory, use_one_blas_thread
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
 from izmp_dynamics.nodes.start_up import interrupt
 

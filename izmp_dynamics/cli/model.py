@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     robot = None
     if options.urdf.suffix.lower() in ('.yaml', '.yml'):
         robot = load_robot_file(options.urdf)
-    urdf = read_urdf(robot.urdf_path if robot is not None else options.urdf)
+    urdf = robot.read_urdf() if robot is not None else read_urdf(options.urdf)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
         sentence = printable(f"Robot '{urdf.robot.name}' cannot be used:")
@@ -71,8 +71,7 @@ def draw(path: Path, model: 'RobotModel', robot: 'RobotFile | None', full: bool 
         IzmpError: if the picture cannot be written.
     """
     from izmp_dynamics.base.errors import IzmpError
-    from izmp_dynamics.cli.model_fold import folds, hidden_links
-    from izmp_dynamics.cli.model_frames import sensor_frames
+    from izmp_dynamics.cli.model_frames import folds, hidden_links, sensor_frames
     from izmp_dynamics.cli.model_picture import write_picture
 
     try:

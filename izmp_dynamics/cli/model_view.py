@@ -8,8 +8,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from izmp_dynamics.cli.model_fold import Fold, folds, hidden_links
-from izmp_dynamics.cli.model_frames import sensor_frames, without_frame
+from izmp_dynamics.cli.model_frames import (
+    Fold,
+    folds,
+    hidden_links,
+    sensor_frames,
+    without_frame,
+)
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.model.audit import Problem
 from izmp_dynamics.model.kinematic_tree import TreeSegment

@@ -1,5 +1,7 @@
-"""A progress bar on a terminal, silence elsewhere."""
+"""How far a task is: a bar on a terminal; elsewhere nothing, or a line every minute."""
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -42,3 +44,46 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[..., None]
     with bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction, what=what: bar.update(task, completed=fraction, description=what)
+
+
+PERIOD = 60.0
+"""Time between two lines where there is no terminal [s]."""
+
+ENOUGH = 10
+"""Bags from which the time that is left is estimated: before, most are still being evaluated."""
+
+
+@contextmanager
+def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]]:
+    """Show bags done, rates and the time that is left.
+
+    Yields:
+        A function to call with bags done, bags in all, bytes done, bytes in all.
+    """
+    begin = shown = time.monotonic()
+    is_terminal = sys.stderr.isatty()
+    with progress_bar('Finding bags', quiet) as bar:
+
+        def show(done: int, bags: int, size: int, total: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            said = progress_line(done, bags, size, now - begin)
+            bar(size / total if total else done / bags, said)
+            if not (quiet or is_terminal) and now - shown >= PERIOD:
+                shown = now
+                left = time_left(done, size, total, now - begin)
+                print(f'izmp: {said}{left}', file=sys.stderr, flush=True)
+
+        yield show
+
+
+def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
+    """Say how far it is: '7 of 12 bags, 0.8 bags/s, 12.0 MB/s'."""
+    if not done or elapsed <= 0.0:
+        return f'{done} of {bags} bags'
+    return f'{done} of {bags} bags, {done / elapsed:.2g} bags/s, {size / elapsed / 1e6:.3g} MB/s'
+
+
+def time_left(done: int, size: int, total: int, elapsed: float) -> str:
+    """Say how long the rest takes: ', 40 s left'; nothing while too few bags are done."""
+    return f', {elapsed * (total / size - 1.0):.0f} s left' if done >= ENOUGH and size else ''

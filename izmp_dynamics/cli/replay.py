@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from izmp_dynamics.replay.run import ReplayResult
+    from izmp_dynamics.evaluate import ReplayResult
     from izmp_dynamics.verdict.expect import Expectation
 
 NOT_MET = 3
@@ -117,8 +117,9 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 
 def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.model.robot_file import Filter, load_robot_file
-    from izmp_dynamics.replay.run import replay
+    from izmp_dynamics.evaluate import replay
+    from izmp_dynamics.model.method import Filter
+    from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.verdict.expect import load_limits
 
     limits = None if options.expect is None else load_limits(options.expect)

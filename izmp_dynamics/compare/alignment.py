@@ -73,7 +73,12 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
     common = [q for q in QUANTITIES if all(q.name in result.series for result in results)]
     if not common:
         raise ReplayError('The results have no quantity in common.', kind='nothing_in_common')
-    each = {name: [len(_strides(result, name)) for result in results] for name in _feet(results)}
+    feet = [[entry['name'] for entry in result.report['feet']] for result in results]
+    each = {
+        name: [len(_strides(result, name)) for result in results]
+        for name in feet[0]
+        if all(name in others for others in feet)
+    }
     counts = {name: min(strides) for name, strides in each.items()}
     if foot and foot not in counts:
         raise ReplayError(
@@ -102,12 +107,6 @@ def in_words(strides: dict[str, int], foot: str = '') -> str:
     """How many strides each result has."""
     listed = ', '.join(f'{count} in {name}' for name, count in strides.items()) or 'none'
     return f'{listed} (of {foot})' if foot else listed
-
-
-def _feet(results: Sequence[Result]) -> list[str]:
-    """Names of the feet that every result has."""
-    feet = [[foot['name'] for foot in result.report['feet']] for result in results]
-    return [name for name in feet[0] if all(name in others for others in feet)]
 
 
 def _strides(result: Result, foot: str) -> Array:

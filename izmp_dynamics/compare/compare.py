@@ -19,8 +19,8 @@ from izmp_dynamics.compare.metrics import Deviation, MetricsError, deviation
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
-from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.signals.buffer import pair
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -125,7 +125,7 @@ def compare_bag(
 
 
 def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None]) -> _Points:
-    recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+    recording = Recording(bag, robot, load_model(robot.read_urdf(), robot.root))
     evaluator = make_evaluator(recording)
     parts = list(evaluate_recording(recording, evaluator, progress))
     axes = [plane_axes(part.plane.normal) for part in parts]
@@ -162,7 +162,7 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
         )
     batches = [point_batch(batch[topic]) for batch in bag.batches([topic])]
     frames = sorted({frame for batch in batches for frame in batch.frame_ids})
-    root = load_model(robot.urdf_path, robot.root).root
+    root = load_model(robot.read_urdf(), robot.root).root
     if frames != [root]:
         raise MetricsError(
             f"The points of '{topic}' are given in {', '.join(frames) or 'no frame'}; they must "

@@ -6,19 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.compare.alignment import (
-    LEAST_STRIDES,
-    Alignment,
-    align,
-    in_words,
+from izmp_dynamics.compare.alignment import LEAST_STRIDES, Aligned, Alignment, align, in_words
+from izmp_dynamics.compare.difference import (
+    WINDOW,
+    Difference,
+    mean_known,
+    of_strides,
+    over_time,
 )
-from izmp_dynamics.compare.picture import picture_of
 from izmp_dynamics.compare.result import Result, load_results
 from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
+from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.page import Page
-from izmp_dynamics.pages.picture import Table
+from izmp_dynamics.pages.picture import Picture, Table
+from izmp_dynamics.pages.rendering import render
 from izmp_dynamics.results.replayed import margin_known
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
@@ -39,13 +45,11 @@ class Comparison:
 
     Attributes:
         page: the HTML page.
-        alignment: how the results were aligned.
         rows: the numbers.
         caveats: what has to be known before them.
     """
 
     page: Path
-    alignment: Alignment
     rows: tuple[Row, ...]
     caveats: tuple[str, ...]
 
@@ -65,8 +69,6 @@ def compare_runs(
     Raises:
         IzmpError: a sentence that says what is wrong with a result or with `out`.
     """
-    from izmp_dynamics.pages.rendering import render
-
     if out.suffix in ('.html', '.htm') and not out.is_dir():
         raise ReplayError(
             f"'{out}' is the name of a page, but the output is a folder: of index.html, tables "
@@ -98,7 +100,7 @@ def compare_runs(
     for picture in pictures:
         files |= files_of(picture)
     write_files(files, out)
-    return Comparison(out / 'index.html', alignment, tuple(rows), remarks)
+    return Comparison(out / 'index.html', tuple(rows), remarks)
 
 
 def _aligned(results: Sequence[Result], alignment: Alignment) -> str:
@@ -170,3 +172,91 @@ def _data(result: Result) -> frozenset[str]:
     return frozenset(
         digest for name, digest in hashes.items() if _DATA & set(PurePath(name).suffixes)
     )
+
+
+COLOURS = ('mr-ad', 'ir-md', 'cop', 'other', 'outside', 'sole')
+"""Of the results, in their order; further ones are dashed."""
+
+
+def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned) -> Picture:
+    """Draw a quantity."""
+    quantity, names = aligned.quantity, [result.name for result in results]
+    drawn = [legible(name) for name in names]
+    first, *others = aligned.rows
+    differences = [
+        of_strides(first, other) if alignment.by == 'steps' else
+        over_time(aligned.x, other[0] - first[0]) for other in others
+    ]  # fmt: skip
+    means = [mean_known(rows, 0) for rows in aligned.rows]
+    label = f'{quantity.label} [{quantity.unit}]'
+    x_label = 'time [s]' if alignment.by == 'time' else 'gait cycle [%]'
+
+    def draw(look: Look, width: float) -> Any:
+        legend, styles = [], []
+        for k, name in enumerate(drawn):
+            colour, dashes = COLOURS[k % len(COLOURS)], '--' if k // len(COLOURS) % 2 else '-'
+            legend.append(Entry(name, line(look, colour, linestyle=dashes)))
+            styles.append({'color': look[colour], 'linewidth': 1.3, 'linestyle': dashes})
+        canvas, axes = panels(width, 2, legend, height=2.6)
+        for rows, mean, style in zip(aligned.rows, means, styles, strict=True):
+            axes[0].plot(aligned.x, mean, **style)
+            if len(rows) > 1:
+                with np.errstate(invalid='ignore'):
+                    spread = np.sqrt(mean_known((rows - mean) ** 2, 0))
+                axes[0].fill_between(
+                    aligned.x, mean - spread, mean + spread, color=style['color'], alpha=0.18,
+                    linewidth=0,
+                )  # fmt: skip
+        for found, style in zip(differences, styles[1:], strict=True):
+            axes[1].plot(aligned.x, found.mean, **style)
+            axes[1].fill_between(
+                aligned.x, found.mean - found.half, found.mean + found.half,
+                color=style['color'], alpha=0.18, linewidth=0,
+            )  # fmt: skip
+        axes[1].axhline(0.0, color=look['ink'], linewidth=0.8)
+        axes[0].set(xlabel=x_label, ylabel=label)
+        axes[1].set(xlabel=x_label, ylabel=f'minus {drawn[0]:.24} [{quantity.unit}]')
+        return canvas
+
+    return Picture(
+        name=quantity.name,
+        title=quantity.label,
+        source=f'over {"time" if alignment.by == "time" else "the gait cycle"}',
+        draw=draw,
+        facts=(),
+        seen=_seen(alignment),
+        paper='',
+        ours='',
+        why='',
+        data=_drawn(aligned, x_label, names, means, differences),
+    )
+
+
+def _seen(alignment: Alignment) -> str:
+    if alignment.by == 'steps':
+        return (
+            f'Left: mean over the strides of {alignment.foot}, from touchdown to touchdown, ± one '
+            'standard deviation. Right: difference of the means to the first result, with its '
+            '95 % confidence interval at each phase (Welch).'
+        )
+    return (
+        'Left: over time from the first instant of each recording. Right: difference to the first '
+        f'result, averaged over {WINDOW:g} s, with the 95 % confidence interval of that mean.'
+    )
+
+
+def _drawn(
+    aligned: Aligned,
+    x_label: str,
+    names: Sequence[str],
+    means: Sequence[Array],
+    differences: Sequence[Difference],
+) -> Table:
+    headings, columns = [x_label], [aligned.x]
+    for name, mean in zip(names, means, strict=True):
+        headings.append(f'{name} [{aligned.quantity.unit}]')
+        columns.append(mean)
+    for name, found in zip(names[1:], differences, strict=True):
+        headings += [f'{name} minus {names[0]}', f'95 % ± of {name} minus {names[0]}']
+        columns += [found.mean, found.half]
+    return Table(tuple(headings), np.column_stack(columns).tolist())

@@ -33,21 +33,29 @@ class Quantity:
         name: short name.
         label: for a person.
         unit: of the values.
+        topic: of the bag.
+        of: the quantity (K,) from the values (K, …) of the topic.
     """
 
     name: str
     label: str
     unit: str
+    topic: str
+    of: Callable[[Array], Array]
+
+
+def _axis(axis: int) -> Callable[[Array], Array]:
+    return lambda points: 1e3 * points[:, axis]
 
 
 QUANTITIES = (
-    Quantity('margin', 'margin of the IZMP', 'mm'),
-    Quantity('izmp_x', 'IZMP x (root)', 'mm'),
-    Quantity('izmp_y', 'IZMP y (root)', 'mm'),
-    Quantity('cop_x', 'CoP x (root)', 'mm'),
-    Quantity('cop_y', 'CoP y (root)', 'mm'),
-    Quantity('gap', '|IZMP − CoP|', 'mm'),
-    Quantity('force', 'contact force z (root)', 'N'),
+    Quantity('margin', 'margin of the IZMP', 'mm', '/margin', lambda margins: 1e3 * margins),
+    Quantity('izmp_x', 'IZMP x (root)', 'mm', '/mr_ad/izmp', _axis(0)),
+    Quantity('izmp_y', 'IZMP y (root)', 'mm', '/mr_ad/izmp', _axis(1)),
+    Quantity('cop_x', 'CoP x (root)', 'mm', '/cop', _axis(0)),
+    Quantity('cop_y', 'CoP y (root)', 'mm', '/cop', _axis(1)),
+    Quantity('gap', '|IZMP − CoP|', 'mm', '/gap', lambda gaps: 1e3 * np.linalg.norm(gaps, axis=1)),
+    Quantity('force', 'contact force z (root)', 'N', '/mr_ad/contact_wrench', lambda w: w[:, 2]),
 )
 """In the order of the page; the IZMP is that of MR-AD."""
 
@@ -104,15 +112,12 @@ def load_results(folders: Sequence[Path], names: Sequence[str] = ()) -> tuple[Re
             f'commas between them, not {", ".join(names)}.',
             kind='names', names=tuple(names),
         )  # fmt: skip
-    chosen = list(names) or _unique([folder.resolve().name for folder in folders])
-    return tuple(_load(folder, name) for folder, name in zip(folders, chosen, strict=True))
-
-
-def _unique(names: list[str]) -> list[str]:
-    return [
-        name if names.count(name) == 1 else f'{name} ({names[: k + 1].count(name)})'
-        for k, name in enumerate(names)
+    found = [folder.resolve().name for folder in folders]
+    unique = [
+        name if found.count(name) == 1 else f'{name} ({found[: k + 1].count(name)})'
+        for k, name in enumerate(found)
     ]
+    return tuple(_load(*each) for each in zip(folders, names or unique, strict=True))
 
 
 def _load(folder: Path, name: str) -> Result:
@@ -125,24 +130,9 @@ def _load(folder: Path, name: str) -> Result:
 
 def _series(folder: Path) -> Iterator[tuple[str, Series]]:
     """What there is of `QUANTITIES`."""
-    for whole in Replayed.spans(folder, [f'/{topic}' for topic in _SERIES], 1e9):
-        for topic in (topic for topic in _SERIES if f'/{topic}' in whole.batch.topics):
-            stamps, values = whole.values(f'/{topic}')
-            for name, quantity in _SERIES[topic].items():
-                yield name, Series((stamps - whole.start) / NANOSECONDS, quantity(values))
-
-
-_SERIES: Mapping[str, Mapping[str, Callable[[Array], Array]]] = {
-    'margin': {'margin': lambda margins: 1e3 * margins},
-    'mr_ad/izmp': {
-        'izmp_x': lambda points: 1e3 * points[:, 0],
-        'izmp_y': lambda points: 1e3 * points[:, 1],
-    },
-    'cop': {
-        'cop_x': lambda points: 1e3 * points[:, 0],
-        'cop_y': lambda points: 1e3 * points[:, 1],
-    },
-    'gap': {'gap': lambda gaps: 1e3 * np.linalg.norm(gaps, axis=1)},
-    'mr_ad/contact_wrench': {'force': lambda wrenches: wrenches[:, 2]},
-}
-"""Topic of the bag → quantities of its values (K, …)."""
+    for whole in Replayed.spans(folder, {quantity.topic for quantity in QUANTITIES}, 1e9):
+        for quantity in QUANTITIES:
+            if quantity.topic in whole.batch.topics:
+                stamps, values = whole.values(quantity.topic)
+                time = (stamps - whole.start) / NANOSECONDS
+                yield quantity.name, Series(time, quantity.of(values))

@@ -5,12 +5,13 @@ slowest signal that is differentiated. Nothing in it depends on the CoP or on an
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -21,8 +22,8 @@ from izmp_dynamics.pipeline.uncertainty import (
     from_imu,
     point_covariance,
 )
-from izmp_dynamics.recording.chunks import CHUNK, make_evaluator
 from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import CHUNK, make_evaluator
 from izmp_dynamics.sensing.noise_floor import noise_floor
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.matched_filter import bandwidth
@@ -109,6 +110,18 @@ def adopt(choice: FilterChoice | None, recording: Recording) -> None:
         recording.set_half_width(choice.half_width)
 
 
+def filter_findings(choice: FilterChoice | None) -> Iterator[Finding]:
+    """Propose the half-width of a matched filter."""
+    if choice is not None:
+        remedy = (
+            'izmp replay chooses this by itself; for the nodes state filter: {half_width: '
+            f'{choice.half_width:.4g}}} in the robot file.'
+            if choice.half_width is not None
+            else ''
+        )
+        yield Finding('filter', 'note', choice.text, remedy)
+
+
 def stated(choice: FilterChoice | None) -> dict[str, str]:
     """The choice as a parameter of the report; none if there was none to make."""
     return {} if choice is None else {'filter.chosen': choice.text}
@@ -137,7 +150,9 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
     evaluator.judges = evaluator.locates = False  # MR-AD is all that is needed
-    measured = _MeasuredNoise(recording.groups, evaluator.rig.clocked)
+    measured = _MeasuredNoise(
+        recording.groups, evaluator.rig.robot.joints.stamps == 'publisher_clock'
+    )
     parts: list[Evaluated] = []
     begin = recording.bag.start or 0
     for signals, received in recording.spans(CHUNK):

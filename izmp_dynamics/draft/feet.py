@@ -11,7 +11,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.report.player.visuals import Visual, find_mesh, load_mesh, solid, visuals_of
+from izmp_dynamics.model.visuals import shapes_at
 from izmp_dynamics.stability.clearance import is_point
 
 GRAVITY = 9.81
@@ -218,12 +218,9 @@ def _outline_of_shapes(model: RobotModel, urdf: Urdf, sole: str) -> Outline | No
     of their meshes are not there.
     """
     links = {sole, heaviest_link(model, sole)}
-    mount = model.mount(sole)
     for kind in ('collision', 'visual'):
-        shapes = [shape for shape in visuals_of(urdf, kind) if shape.link in links]
-        parts = [_in_body(model, urdf, shape) for shape in shapes]
+        parts = [part for link, part in shapes_at(model, urdf, sole, kind) if link in links]
         points = np.concatenate([np.zeros((0, 3)), *parts])
-        points = (points - mount.p_frame_in_body) @ mount.body_R_frame
         lowest = float(points[:, 2].min(initial=np.inf))
         hull = _hull(points[points[:, 2] < lowest + CONTACT, :2])
         if hull is not None:
@@ -231,22 +228,6 @@ def _outline_of_shapes(model: RobotModel, urdf: Urdf, sole: str) -> Outline | No
             corners = POINT_FOOT + hull.mean(axis=0) if point else hull
             return Outline(corners, lowest, point, f'its {kind} shape')
     return None
-
-
-def _in_body(model: RobotModel, urdf: Urdf, shape: Visual) -> Array:
-    """(V, 3) vertices of a shape in the frame of its body [m]; (0, 3) if its file is not there."""
-    if shape.kind == 'mesh':
-        file = find_mesh(shape.file, urdf.path)
-        try:
-            vertices = load_mesh(file)[0] if file is not None else np.zeros((0, 3))
-        except (ImportError, OSError, ValueError):
-            vertices = np.zeros((0, 3))
-        vertices = vertices * np.array(shape.size)
-    else:
-        vertices, _ = solid(shape.kind, shape.size)
-    mount = model.mount(shape.link)
-    placed: Array = (vertices @ shape.R.T + shape.p) @ mount.body_R_frame.T
-    return placed + mount.p_frame_in_body
 
 
 def _outline_of_forces(wrenches: Array, weight: float) -> Outline | None:

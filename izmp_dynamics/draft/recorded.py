@@ -19,7 +19,7 @@ from izmp_dynamics.bags.messages import (
 )
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.recording.topic_use import IMU, JOINT_STATE, POSITIONS, WRENCH
+from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSITIONS, WRENCH
 
 LENGTH = 60.0
 """Part of the recording that is looked at, from its first message on [s]."""

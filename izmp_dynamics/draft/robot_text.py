@@ -221,7 +221,11 @@ class Draft:
     def _add_foot(self, foot: DraftedFoot) -> None:
         sole, outline = foot.sole.link, foot.outline
         self.lines.append(f'  - name: {_flow(sole)}')
-        self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
+        if foot.sole.is_upright and not outline.is_point and abs(outline.z) > IN_PLANE:
+            place = {'link': sole, 'xyz': [0.0, 0.0, round(outline.z, 3)]}
+            self._add(f'    sole: {_flow(place)}', f'[m], {outline.origin}', _doubt(foot))
+        else:
+            self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
         known = outline.origin or (
             'not known: the URDF has no shapes of that link, or the files of its meshes are not '
             'there'
@@ -317,7 +321,7 @@ def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, 
 
 def _doubt(foot: DraftedFoot) -> str:
     """What is wrong with the link of a sole; empty if nothing is."""
-    link, z = foot.sole.link, foot.outline.z
+    link = foot.sole.link
     if 'wheel' in link.lower():
         return f"'{link}' seems to be a wheel, which is no foot."
     if foot.sole.toe is not None:
@@ -327,12 +331,7 @@ def _doubt(foot: DraftedFoot) -> str:
     if not foot.sole.is_upright:
         return (
             f"the z axis of '{link}' does not point up, so it cannot be the frame of a sole. "
-            'Add a massless link to the URDF, in the plane of the sole, z up, and state it.'
-        )
-    if abs(z) > IN_PLANE:
-        return (
-            f"the sole is at z = {z:.3f} m in '{link}'. Add a massless link to the URDF, "
-            f'fixed to it at xyz="0 0 {z:.3f}", and state it.'
+            'Place one on it, in the plane of the sole, z up: sole: {link: …, xyz: …, rpy: …}.'
         )
     return ''
 

@@ -1,16 +1,14 @@
-"""Where tasks are done: processes of this computer, a Dask scheduler's workers, jobs of Slurm."""
+"""Where tasks are done: processes of this computer, or a Dask scheduler's workers."""
 
 import asyncio
 import logging
 import os
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import ClusterError
@@ -48,24 +46,17 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """Which cluster; one of the three, processes of this computer by default.
+    """Which cluster: processes of this computer, or a scheduler.
 
     Attributes:
         workers: number of processes here; None for as many as cores and memory allow.
         memory: of each of them, e.g. '2GB'; None shares out the memory of this computer.
         scheduler: address of a Dask scheduler, e.g. 'tcp://head:8786'.
-        slurm: YAML with the arguments of dask_jobqueue.SLURMCluster and the number of `jobs`.
     """
 
     workers: int | None = None
     memory: str | None = None
     scheduler: str | None = None
-    slurm: Path | None = None
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is this computer."""
-        return self.scheduler is None and self.slurm is None
 
 
 HERE = Cluster(workers=1)
@@ -74,7 +65,7 @@ HERE = Cluster(workers=1)
 
 def is_here(cluster: Cluster, tasks: int) -> bool:
     """Whether this process does the work itself: one is enough, or Dask is not installed."""
-    if not cluster.is_local:
+    if cluster.scheduler is not None:
         return False
     if cluster.workers == 1 or tasks <= 1:
         return True
@@ -130,8 +121,6 @@ def _client(distributed: Any, address: str) -> Any:
 
 
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
-    if cluster.slurm is not None:
-        return _slurm_cluster(cluster.slurm)
     count = cluster.workers or min(
         len(os.sched_getaffinity(0)), max(1, distributed.system.MEMORY_LIMIT // LEAST_MEMORY)
     )
@@ -191,40 +180,3 @@ def _close(part: Any) -> None:
     """Close a client or a cluster; where a computer is too busy, what is left is killed."""
     with suppress(asyncio.TimeoutError, OSError):
         part.close()
-
-
-def _slurm_cluster(profile: Path) -> Any:
-    """Start the jobs of a profile: `jobs`, and arguments of dask_jobqueue.SLURMCluster."""
-    jobqueue = library('dask_jobqueue', 'Work in jobs of Slurm', 'dask-jobqueue')
-    options = _profile(profile)
-    jobs = options.pop('jobs')
-    preload = [*options.pop('worker_extra_args', ()), '--preload', _PRELOAD]
-    try:
-        cluster = jobqueue.SLURMCluster(
-            **{'python': sys.executable, 'processes': 1, **options}, worker_extra_args=preload
-        )
-        cluster.scale(jobs=jobs)
-    except (TypeError, ValueError, OSError, RuntimeError) as error:
-        raise ClusterError(
-            f"Slurm cannot start what '{profile}' describes: {error}.",
-            kind='slurm', path=profile,
-        ) from error  # fmt: skip
-    return cluster
-
-
-def _profile(path: Path) -> dict[str, Any]:
-    yaml = library('yaml', 'Reading a profile')
-    try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ClusterError(
-            f"The profile '{path}' cannot be read: {error}.", kind='unreadable', path=path
-        ) from error
-    jobs = content.get('jobs') if isinstance(content, Mapping) else None
-    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-        raise ClusterError(
-            f"The profile '{path}' must state `jobs`, the number of jobs, and the arguments of "
-            'dask_jobqueue.SLURMCluster, e.g. `queue`, `cores`, `memory` and `walltime`.',
-            kind='no_jobs', path=path,
-        )  # fmt: skip
-    return dict(content)

@@ -111,20 +111,15 @@ def results(
         while len(ordered) in found:
             first = found.pop(len(ordered))
             if isinstance(first, Exception):
-                raise _error_of(first)
+                if type(first).__name__ != 'KilledWorker':
+                    raise first
+                raise ClusterError(
+                    'Every process that did a part of the work was killed, perhaps for want of '
+                    'memory; give each more with --memory, and take fewer of them.',
+                    kind='process_lost',
+                )
             ordered.append(first)
     return ordered
-
-
-def _error_of(outcome: Exception) -> Exception:
-    """The exception of a task; a sentence if the workers that did it died."""
-    if type(outcome).__name__ != 'KilledWorker':
-        return outcome
-    return ClusterError(
-        'Every process that did a part of the work was killed, perhaps for want of memory; give '
-        'each more with --memory, and take fewer of them.',
-        kind='process_lost',
-    )
 
 
 def _apply(_: int, function: Callable[[T], R], item: T) -> R:

@@ -8,7 +8,7 @@ process that is killed leaves a hidden file or folder, `.NAME.partial-…`, besi
 import os
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,26 +21,46 @@ Obstacle = tuple[str, str, str]
 """Why a place must not be replaced: kind of the error, the reason, and the file in the way."""
 
 
-def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
+Content = bytes | Callable[[BinaryIO], object]
+"""Of a file, or what writes it."""
+
+
+def write_whole(path: Path, content: Content) -> None:
     """Write a file beside its place and move it there when it is complete.
 
     Args:
         path: of the file; one that is there is replaced.
-        content: of the file, or what writes it.
+        content: of the file.
 
     Raises:
         OSError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f'.{path.stem}.partial-{_token()}{path.suffix}')
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, Content]) -> None:
+    """Write files beside their places, and move all of them there when the last is complete.
+
+    Args:
+        contents: path of a file → its content.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    written: dict[Path, Path] = {}
     try:
-        with unfinished.open('xb') as file:
-            file.write(content) if isinstance(content, bytes) else content(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written[path] = path.with_name(f'.{path.stem}.partial-{_token()}{path.suffix}')
+            with written[path].open('xb') as file:
+                file.write(content) if isinstance(content, bytes) else content(file)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, unfinished in written.items():
+            os.replace(unfinished, path)
     finally:
-        unfinished.unlink(missing_ok=True)
+        for unfinished in written.values():
+            unfinished.unlink(missing_ok=True)
 
 
 class Place:

@@ -19,11 +19,10 @@ from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.ledger import Ledger
-from izmp_dynamics.fleet.page import fleet_page, libraries
+from izmp_dynamics.fleet.page import fleet_page, fleet_statistics, libraries
 from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.row import Row, badness, blank, of_error, parquet
 from izmp_dynamics.fleet.sources import BagSource, find_bags, public
-from izmp_dynamics.fleet.statistics import fleet_statistics
 from izmp_dynamics.fleet.task import Done, Task, evaluate
 
 RETRIES = 2
@@ -61,7 +60,6 @@ def run_fleet(
     cluster: Cluster,
     *,
     reports: bool = False,
-    retries: int = RETRIES,
     progress: Progress = lambda *_: None,
 ) -> Fleet:
     """Evaluate many bags.
@@ -72,7 +70,6 @@ def run_fleet(
         folder: of the results; those of an earlier run in it are kept and added to.
         cluster: where the work is done.
         reports: write the full report of every bag as well.
-        retries: how often a bag is tried again that failed for a reason outside of it.
         progress: called with what is done.
 
     Raises:
@@ -80,7 +77,9 @@ def run_fleet(
             row of the table.)
         KeyboardInterrupt: after the results of the finished bags are written.
     """
-    _require_libraries()
+    library('distributed', PURPOSE)  # before the work, and not after it
+    library('pyarrow', 'Writing the table')
+    libraries()
     rules = RobotFiles(robots)
     bags = find_bags(places)
     with Ledger(folder.absolute()) as ledger:
@@ -89,7 +88,7 @@ def run_fleet(
         left.sort(key=lambda task: -task.bag.size)  # the longest first: none is waited for at last
         try:
             if left:
-                _evaluate_all(left, ledger, cluster, retries, progress)
+                _evaluate_all(left, ledger, cluster, progress)
         finally:
             rows = [row for task in tasks if (row := ledger.result(task)) is not None]
             rows = sorted([*rows, *refused], key=badness)
@@ -100,13 +99,6 @@ def run_fleet(
                     len(rows), len(bags), ledger.folder,
                 )  # fmt: skip
     return Fleet(ledger.folder, tuple(rows), len(bags), len(tasks) - len(left))
-
-
-def _require_libraries() -> None:
-    """Say before the work, and not after it, what is missing for its results."""
-    library('distributed', PURPOSE)
-    library('pyarrow', 'Writing the table')
-    libraries()
 
 
 def _tasks(
@@ -126,12 +118,12 @@ def _tasks(
 
 
 def _evaluate_all(
-    tasks: Sequence[Task], ledger: Ledger, cluster: Cluster, retries: int, progress: Progress
+    tasks: Sequence[Task], ledger: Ledger, cluster: Cluster, progress: Progress
 ) -> None:
     size, done, bytes_done = sum(task.bag.size for task in tasks), 0, 0
     progress(0, len(tasks), 0, size)
     with connected(cluster, len(tasks)) as client:
-        for task, outcome in outcomes(client, evaluate, tasks, retries):
+        for task, outcome in outcomes(client, evaluate, tasks, RETRIES):
             with held_back():
                 ledger.add(task, _done(task, outcome))
             done, bytes_done = done + 1, bytes_done + task.bag.size

@@ -10,7 +10,7 @@ from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.replay.hashes import file_hash
+from izmp_dynamics.recording.hashes import file_hash
 
 _BAG = '{bag}'
 """Stands for the folder of the bag in the path of a robot file."""
@@ -95,7 +95,7 @@ def robot_digest(file: Path) -> str:
 
 
 def digest_if_usable(file: Path) -> str:
-    """The same; '' where one of them cannot be used, which evaluating the bag will say."""
+    """`robot_digest`; '' where one of them cannot be used, which evaluating the bag will say."""
     try:
         return robot_digest(file)
     except IzmpError:

@@ -63,15 +63,19 @@ RUN = ('seconds', 'host')
 
 def blank(bag: BagSource, robot_file: str) -> Row:
     """Return the row of a bag of which nothing is known but its place."""
-    known = {
-        'bag': bag.url,
-        'name': bag.name,
-        'robot_file': robot_file,
-        'size': bag.size,
-        'stamp': bag.stamp,
-        'transient': False,
-    }
-    return dict.fromkeys(COLUMNS) | known
+    place = {'bag': bag.url, 'name': bag.name, 'size': bag.size, 'stamp': bag.stamp}
+    return dict.fromkeys(COLUMNS) | place | {'robot_file': robot_file, 'transient': False}
+
+
+_OF_REPORT = (
+    'robot', 'duration', 'loaded_time', 'flight_time', 'unknown_time', 'instants', 'missing',
+    'notes',
+)  # fmt: skip
+_OF_VERDICT = ('state', 'reason', 'advice', 'judged_by', 'uncertainty', 'room')
+_OF_TRACK = (
+    'smallest_margin', 'first_percentile_margin', 'inside_share', 'outside_time',
+    'excursion_time', 'possible_throw', 'force_over_weight',
+)  # fmt: skip
 
 
 def of_report(report: Mapping[str, Any]) -> Row:
@@ -83,22 +87,18 @@ def of_report(report: Mapping[str, Any]) -> Row:
     verdict = report['verdict']
     track = report['tracks'].get(verdict['judged_by']) or {}
     gap: Mapping[str, Any] = next(
-        (pair for pair in report['pairs'] if _compares(pair, verdict['judged_by'])), {}
-    )
+        (pair for pair in report['pairs'] if pair['count'] and pair['second'] == 'cop'
+         and pair['first'] in (verdict['judged_by'], 'mr_ad')), {},
+    )  # fmt: skip
     signals = [of_health(entry) for entry in report['health']]
     return {
-        'robot': report['robot'],
+        **{key: report[key] for key in _OF_REPORT},
+        **{key: verdict[key] for key in _OF_VERDICT},
+        **{key: track.get(key) for key in _OF_TRACK},
         'start': report['start_stamp'],
-        **{key: report[key] for key in ('duration', 'loaded_time', 'flight_time')},
-        **{key: report[key] for key in ('unknown_time', 'instants')},
-        'state': verdict['state'],
         'verdict': verdict['text'],
-        **{key: verdict[key] for key in ('reason', 'advice', 'judged_by', 'uncertainty', 'room')},
         'margin': track.get('averaged_margin'),
         'margin_time': track.get('averaged_margin_time'),
-        **{key: track.get(key) for key in ('smallest_margin', 'first_percentile_margin')},
-        **{key: track.get(key) for key in ('inside_share', 'outside_time', 'excursion_time')},
-        **{key: track.get(key) for key in ('possible_throw', 'force_over_weight')},
         'excursions': track.get('excursion_count'),
         'scatter': (track.get('error') or {}).get('scatter'),
         'gap_mean': gap.get('mean'),
@@ -109,8 +109,6 @@ def of_report(report: Mapping[str, Any]) -> Row:
         'events': [{key: event.get(key) for key in EVENT} for event in report['events']],
         'damage': next((f['sentence'] for f in report['findings'] if f['key'] == DAMAGED), None),
         'findings': [finding['key'] for finding in report['findings']],
-        'missing': report['missing'],
-        'notes': report['notes'],
         'gated': sum(signal['gated'] for signal in signals),
         'longest_gap': max((signal['longest_gap'] or 0.0 for signal in signals), default=None),
         'signals': signals,
@@ -193,10 +191,6 @@ def _schema(arrow: Any) -> Any:
 
     types = plain | {'events': entries(EVENT), 'signals': entries(SIGNAL)}
     return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
-
-
-def _compares(pair: Mapping[str, Any], judged: str | None) -> bool:
-    return bool(pair['count']) and pair['second'] == 'cop' and pair['first'] in (judged, 'mr_ad')
 
 
 def _first(custom: Mapping[str, str], keys: tuple[str, ...]) -> str | None:

@@ -139,7 +139,9 @@ def find_bags(places: Sequence[str]) -> list[BagSource]:
     found: dict[str, BagSource] = {}
     for place in places:
         if place.endswith('.txt'):
-            bags = [bag for line in _lines(place) for bag in _listed(line)]
+            bags = []
+            for line in _lines(place):
+                bags += list(_bags_at(line)) or [_bag(*file_system(line), [], line)]
         else:
             bags = list(_bags_at(place))
             if not bags:
@@ -168,10 +170,6 @@ def _lines(place: str) -> Iterator[str]:
         if entry and not entry.startswith('#'):
             absolute = '://' in entry or entry.startswith('/')
             yield entry if absolute else _url_of(files, place, f'{base}/{entry}')
-
-
-def _listed(place: str) -> list[BagSource]:
-    return list(_bags_at(place)) or [_bag(*file_system(place), [], place)]
 
 
 def _bags_at(place: str) -> Iterator[BagSource]:

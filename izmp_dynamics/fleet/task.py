@@ -19,13 +19,12 @@ from izmp_dynamics.bags.metadata import FILE
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError, IzmpError
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.fleet.robots import digest_if_usable
 from izmp_dynamics.fleet.row import Row, blank, of_error, of_metadata, of_report
 from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.replay.evaluate import evaluate_bag
-from izmp_dynamics.replay.hashes import data_hashes, file_hash, input_hashes
+from izmp_dynamics.recording.hashes import data_hashes, file_hash, input_hashes
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.verdict.summary import summary_of
@@ -129,7 +128,7 @@ def _evaluated(bag: Path, task: Task) -> Evaluation:
     _require_same_robot(task)
     robot = load_robot_file(task.robot)
     evaluation = evaluate_bag(bag, robot)
-    hashes = input_hashes(bag, robot, read_urdf(robot.urdf_path))
+    hashes = input_hashes(bag, robot, robot.read_urdf())
     _require_same_robot(task)  # nor was it changed meanwhile
     return dataclasses.replace(
         evaluation,

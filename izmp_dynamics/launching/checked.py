@@ -1,6 +1,8 @@
-"""Arguments of launch files that are numbers or flags."""
+"""What ends a launch: arguments that are no number or flag, and nodes that refuse to work."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from izmp_dynamics.nodes.main import REFUSED
 
 Number = TypeVar('Number', float, int)
 
@@ -42,3 +44,22 @@ def flag(name: str, text: str) -> bool:
 
 def _refused(name: str, text: str, kind: type) -> RuntimeError:
     return RuntimeError(f"The argument {name} is '{text}'; {NEEDED[kind]} is needed.")
+
+
+if TYPE_CHECKING:
+    from launch.events.process import ProcessExited
+    from launch.launch_context import LaunchContext
+
+
+def end_if_refused(event: 'ProcessExited', context: 'LaunchContext') -> None:
+    """End the launch if a node cannot work with what it was given; for `on_exit`.
+
+    Any other end, e.g. a crash, is for `respawn` to deal with.
+
+    Raises:
+        RuntimeError: which launch prints; it ends with a non-zero status.
+    """
+    if event.returncode == REFUSED and not context.is_shutdown:
+        raise RuntimeError(
+            f'{event.process_name} cannot work with what it was given; its last line says why.'
+        )

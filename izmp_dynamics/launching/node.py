@@ -1,12 +1,17 @@
-"""The nodes of this package, as its launch files start them."""
+"""The nodes that launch files start: those of this package, and robot_state_publisher."""
 
 import functools
 import subprocess
 from typing import Any
 
-from launch.actions import ExecuteProcess, GroupAction, SetLaunchConfiguration
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import ExecuteProcess, GroupAction, LogInfo, SetLaunchConfiguration
+from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from izmp_dynamics.model.robot_file import RobotFile
 
 PREFIX = 'launch-prefix'
 """What launch puts before a command; `--launch-prefix` sets it, e.g. to that of a debugger."""
@@ -52,3 +57,39 @@ def _sigint_blocked() -> str:
     except OSError:
         return ''
     return '' if tried.returncode else command
+
+
+def robot_state_publisher(
+    robot: RobotFile, text: str, use_sim_time: bool, frame_prefix: str
+) -> LaunchDescriptionEntity:
+    """Describe the node; where it is not installed, say so.
+
+    Args:
+        robot: names the URDF and the topic of the joints.
+        text: a URDF to use instead; '' for none.
+        use_sim_time: whether time comes from /clock.
+        frame_prefix: of all frames.
+
+    Raises:
+        ModelError: if the URDF cannot be read.
+    """
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        return LogInfo(
+            msg='robot_state_publisher is not installed: viewers will not show the robot.'
+        )
+    description = text or robot.read_urdf().text
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        parameters=[
+            {
+                'robot_description': ParameterValue(description, value_type=str),
+                'use_sim_time': use_sim_time,
+                'frame_prefix': frame_prefix,
+            }
+        ],
+        remappings=[('joint_states', robot.joints.topic)],
+        output='screen',
+    )

@@ -32,27 +32,50 @@ def audit_inertias(urdf: Urdf) -> Iterator[Problem]:
 
 def _audit_links(urdf: Urdf) -> Iterator[Problem]:
     moved = {joint.child for joint in urdf.robot.joints if joint.type != 'fixed'}
-    massless = []
+    massless, forgotten = [], []
     for link in urdf.robot.links:
         where = urdf.where('link', link.name)
         if link.inertial is not None:
             yield from _audit_inertial(link.inertial, where)
+        elif _is_forgotten(urdf, link.name):
+            forgotten.append(link.name)
         elif link.name in moved and not _carries_mass(urdf, link.name):
             massless.append(link.name)
-    yield from _massless(urdf, massless)
+    body = 'visual or collision shapes and moving children'
+    yield from _massless(urdf, forgotten, 'no_inertial', f'has {body}', f'have {body}')
+    yield from _massless(urdf, massless, 'moving_without_mass', 'moves', 'move')
 
 
-def _massless(urdf: Urdf, links: list[str]) -> Iterator[Problem]:
-    """One problem for all links that move but have no mass."""
-    kind = 'moving_without_mass'
+def _is_forgotten(urdf: Urdf, link: str) -> bool:
+    """Whether a link without <inertial> is a body: it has a shape, and joints move on it.
+
+    It is none where its mass may be stated elsewhere: by the link that it is fixed to, or by one
+    without a shape that is fixed to it, as KDL wants it for the root.
+    """
+    robot = urdf.robot
+    above = robot.parent_map.get(link)
+    if link not in urdf.shaped or (above and robot.joint_map[above[0]].type == 'fixed'):
+        return False
+    below = [(robot.joint_map[joint], child) for joint, child in robot.child_map.get(link, ())]
+    stated = [
+        robot.link_map[child].inertial
+        for joint, child in below
+        if joint.type == 'fixed' and child in robot.link_map and child not in urdf.shaped
+    ]
+    moves = any(joint.type != 'fixed' for joint, _ in below)
+    return moves and not any(inertial and inertial.mass for inertial in stated)
+
+
+def _massless(urdf: Urdf, links: list[str], kind: str, one: str, many: str) -> Iterator[Problem]:
+    """One problem for all links of a kind that have no mass, with the verbs for one and many."""
     if len(links) == 1:
         where = urdf.where('link', links[0])
-        yield Problem('warning', kind, where, 'it moves but has no <inertial>: no mass.')
+        yield Problem('warning', kind, where, f'it {one} but has no <inertial>: no mass.')
     elif links:
         places = [urdf.where('link', link).removeprefix('link ') for link in links]
         if len(places) > _NAMES_LISTED:
             places[_NAMES_LISTED:] = [f'{len(links) - _NAMES_LISTED} more']
-        message = f'links that move but have no <inertial>, so no mass: {", ".join(places)}.'
+        message = f'links that {many} but have no <inertial>, so no mass: {", ".join(places)}.'
         yield Problem('warning', kind, '', message)
 
 

@@ -12,7 +12,7 @@ from izmp_dynamics.model.urdf import LARGEST, read_urdf
 
 _LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
-_SOLE = re.compile(r'feet\[\d+\]\.sole')
+_SOLE = re.compile(r'feet\[\d+\]\.sole(\.link)?')
 
 
 def link_mistakes(

@@ -32,6 +32,9 @@ MOST_VALUES = 10_000
 MOST_MISTAKES = 20
 """Mistakes after which no more are looked for."""
 
+METRES = 'metres, not millimetres'
+"""Hint for lengths."""
+
 NOT_IN_FILE = {'hidden': True}
 """Metadata of a field that is set by the program, not by the file."""
 
@@ -325,7 +328,10 @@ class _Reader:
         self.nodes[name] = node
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
-            return self.value(arguments[0], node, name, metadata)
+            records = filter(dataclasses.is_dataclass, arguments)
+            is_record = isinstance(node, yaml.MappingNode)
+            fitting = next(records, arguments[0]) if is_record else arguments[0]
+            return self.value(fitting, node, name, metadata)
         if dataclasses.is_dataclass(hint):
             return self.record(hint, node, name)
         if origin is tuple:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ class Urdf:
         lines: ('link' or 'joint', name) → line in the file.
         sha256: hexadecimal digest of the file's bytes.
         remarks: anomalies of its form, as warnings.
+        shaped: links with a <visual> or <collision> that has a shape.
     """
 
     path: Path | None
@@ -67,11 +68,36 @@ class Urdf:
     lines: Mapping[tuple[str, str], int]
     sha256: str
     remarks: tuple[Problem, ...] = ()
+    shaped: frozenset[str] = frozenset()
 
     def where(self, kind: str, name: str) -> str:
         """Describe the place of a link or joint, e.g. "link 'torso' (line 12)"."""
         line = self.lines.get((kind, name))
         return f"{kind} '{name}'" + (f' (line {line})' if line else '')
+
+    def with_frame(
+        self, name: str, link: str, xyz: Iterable[float], rpy: Iterable[float]
+    ) -> 'Urdf':
+        """Add a massless link that is fixed to another, unless there is one of that name.
+
+        Args:
+            name: of the new link.
+            link: that it is fixed to.
+            xyz: place of its origin in that link [m].
+            rpy: roll, pitch, yaw in that link [rad].
+        """
+        if name in self.robot.link_map:
+            return self
+        root = etree.fromstring(self.text)
+        etree.SubElement(root, 'link', name=name)
+        joint = etree.SubElement(root, 'joint', name=f'{name}_mount', type='fixed')
+        etree.SubElement(joint, 'parent', link=link)
+        etree.SubElement(joint, 'child', link=name)
+        place = {'xyz': ' '.join(map(repr, xyz)), 'rpy': ' '.join(map(repr, rpy))}
+        etree.SubElement(joint, 'origin', place)
+        text = etree.tostring(root, encoding='unicode')
+        added = parse_urdf(text, self.path)
+        return replace(added, lines=self.lines, sha256=self.sha256, remarks=self.remarks)
 
     def reachable(self, links: Iterable[str], *kinds: str) -> set[str]:
         """Return `links` and all links below them, across joints of the given kinds (or any)."""
@@ -143,6 +169,8 @@ def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
     text = etree.tostring(root, encoding='unicode')
     remarks = tuple(_check(root))
     refuse_errors(remarks, name)
+    with_shape = root.xpath('link[visual/geometry/* or collision/geometry/*]')
+    shaped = frozenset(link.get('name') for link in with_shape)
     return Urdf(
         path=path,
         text=text,
@@ -150,6 +178,7 @@ def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
         robot=_interpret(_reduced(root), name),
         sha256=hashlib.sha256(data).hexdigest(),
         remarks=remarks,
+        shaped=shaped,
     )
 
 

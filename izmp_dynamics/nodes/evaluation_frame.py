@@ -11,15 +11,8 @@ from rclpy.time import Time
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.messages import (
-    ODOMETRY,
-    quaternion,
-    rotation_matrix,
-    vector,
-    world_instant,
-)
+from izmp_dynamics.nodes.messages import quaternion, rotation_matrix, vector
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -72,16 +65,17 @@ class EvaluationFrame:
                 'or nif.',
                 kind='world_without_position',
             )
-        self._poses = SampleBuffer(ODOMETRY)
+        self._poses: dict[int, Pose] = {}
         self._buffer: Any = None
         if not (of_robot or self.in_world):
             self._buffer = _tf_buffer(node, name)
 
-    def take_odometry(self, stamp: int, values: Array) -> None:
-        """Keep the pose of the root in the world, `messages.odometry_values` (13,)."""
-        if self.in_world and stamp > self._poses.newest:
-            self._poses.append(np.array([stamp]), values[None])
-            self._poses.forget(stamp - nanoseconds(2.0 * PATIENCE))
+    def take_pose(self, stamp: int, pose: Pose) -> None:
+        """Keep the pose of the root in the world at an instant [ns]."""
+        if self.in_world:
+            self._poses[stamp] = pose
+            while next(iter(self._poses)) < stamp - nanoseconds(2.0 * PATIENCE):
+                del self._poses[next(iter(self._poses))]
             self.retry()
 
     def reset(self) -> None:
@@ -89,7 +83,7 @@ class EvaluationFrame:
         if self._waiting:
             self._health.count(self.name, Reason.NO_FRAME, number=len(self._waiting))
         self._waiting.clear()
-        self._poses.reset()
+        self._poses.clear()
         self._newest = 0
 
     def when_known(self, stamp: int, q: Array, normal: Array, send: Send) -> None:
@@ -136,17 +130,12 @@ class EvaluationFrame:
         if self.name == self.model.root:
             return _SAME
         if self.in_world:
-            paired = self._poses.at(np.array([stamp]))
-            root = world_instant(paired.values[0])
-            return (root.R, root.p) if paired.valid[0] else None
+            return self._poses.get(stamp)
         if self.name == self._node.frame_names.nif:
             return np.vstack([plane_axes(normal), normal]), np.zeros(3)
-        if self._buffer is not None:
-            return self._looked_up(stamp)
-        R, p = self.model.frame_pose(self.name, q)
-        return R.T, -R.T @ p
-
-    def _looked_up(self, stamp: int) -> Pose | None:
+        if self._buffer is None:
+            R, p = self.model.frame_pose(self.name, q)
+            return R.T, -R.T @ p
         when = Time(nanoseconds=stamp)
         if not self._buffer.can_transform(self.name, self._root, when):
             return None

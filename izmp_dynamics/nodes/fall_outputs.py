@@ -7,7 +7,7 @@ import numpy as np
 from std_msgs.msg import Bool, Float64
 
 from izmp_dynamics.base.finding import list_names
-from izmp_dynamics.nodes.health import ERROR, SILENT
+from izmp_dynamics.nodes.health import SILENT
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.stability.fall_alarm import FallRisk
@@ -68,7 +68,7 @@ class FallOutputs:
         self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'
         self._health.values['fall'] = self._latest.sentence()
         if self._reason:
-            self._health.remark('fall_alarm', ERROR, self._reason)
+            self._health.remark('fall_alarm', 'error', self._reason)
         else:
             self._health.clear('fall_alarm')
 

@@ -88,16 +88,18 @@ class Figures:
             table.add_row(name, where, f'{self._counts[topic]} points')
         margins = self._margins
         if margins.count:
-            least = f'least {1e3 * margins.least:.0f} mm'
-            table.add_row('margin', _coloured(margins.last), least)
+            style = 'green' if margins.last > 0.0 else 'bold red'
+            last = Text(f'{1e3 * margins.last:.0f} mm', style=style)
+            table.add_row('margin', last, f'least {1e3 * margins.least:.0f} mm')
             table.add_row(
                 'IZMP – CoP',
                 f'{1e3 * self._gap:.1f} mm',
                 f'largest {1e3 * self._worst_gap:.1f} mm',
             )
         for name, status in sorted(self._statuses.items()):
-            style = _STYLES.get(status.level, 'red')
-            table.add_row(name, Text(status.message, style=style), _age(status))
+            style, values = _STYLES.get(status.level, 'red'), _values(status)
+            age = values.get('age of the stamps when published', values.get(FACTOR, ''))
+            table.add_row(name, Text(status.message, style=style), age)
         return table
 
     @property
@@ -184,15 +186,6 @@ class Figures:
             if what == 'finding' and not awaited and not _OTHERWISE.match(key):
                 self._held[key] += 1
                 self._findings[key] = sentence
-
-
-def _coloured(margin: float) -> Text:
-    return Text(f'{1e3 * margin:.0f} mm', style='green' if margin > 0.0 else 'bold red')
-
-
-def _age(status: DiagnosticStatus) -> str:
-    values = _values(status)
-    return values.get('age of the stamps when published', values.get(FACTOR, ''))
 
 
 def _values(status: DiagnosticStatus) -> dict[str, str]:

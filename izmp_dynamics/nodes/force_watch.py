@@ -1,23 +1,18 @@
 """Looks at the feet's force sensors of a running robot, as `izmp check` does at a recording."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.finding import Finding
-from izmp_dynamics.diagnosis.feet_check import LEAST_TIME, judge_feet
-from izmp_dynamics.diagnosis.force_check import judge_force
+from izmp_dynamics.base.finding import Finding, by_kind
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import WARN, Health
+from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.verdict.findings import ReportFinding
-from izmp_dynamics.verdict.scene import Scene
 
 SEEN = 10 * ENOUGH
 """Messages in which `normal_only` is looked for."""
@@ -32,9 +27,6 @@ EVERY = 30.0
 """Time between two judgements of it [s]; one takes a tenth of a second."""
 
 _SPAN, _STEP = nanoseconds(SPAN), nanoseconds(STEP)
-
-OF_FORCES = ('foot_pulls', 'foot_unit', 'feet_exchanged', 'tilted_force')
-"""What the last seconds show; the report finds the mean force in them."""
 
 OF_STEPS = ('force_sensor_turned', 'link_below_sensor', 'force_offset')
 """What the steps of the last half minute show."""
@@ -81,7 +73,7 @@ class ForceWatch:
                 sentence = (
                     f"'{self._topics[foot]}': horizontal forces and torques are zero. {PROPOSAL}"
                 )
-                self._health.remark(key, WARN, sentence)
+                self._health.remark(key, 'warning', sentence)
             else:
                 self._health.clear(key)
         self.steps.rig = None if self._health.holds('feet_exchanged') else rig
@@ -124,7 +116,7 @@ class RecentSteps(PeriodicJudge):
         kept = {name: tuple(samples) for name, samples in self._samples.items() if samples}
         return (rig, kept) if wanted <= set(kept) else None
 
-    def findings(self, given: Recorded | None) -> tuple[ReportFinding, ...]:
+    def findings(self, given: Recorded | None) -> tuple[Finding, ...]:
         """Find how the sensors are turned, and what they read without load."""
         if given is None:
             return ()
@@ -138,22 +130,4 @@ class RecentSteps(PeriodicJudge):
             for name, samples in kept.items()
         }
         parts = cut_segments(rig, signals)
-        return _by_key(judge_force_sensors(rig.robot, rig, parts))
-
-
-def force_findings(robot: RobotFile, scene: Scene) -> tuple[ReportFinding, ...]:
-    """Find wrong signs, units and topics of the feet's sensors, and a tilted contact force."""
-    evaluation = scene.evaluation
-    found = [*judge_feet(evaluation, robot)]
-    stands = scene.stands & np.any([foot.loaded for foot in evaluation.feet], axis=0)
-    if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang in a gantry
-        found += judge_force(evaluation, stands)
-    return _by_key(each for each in found if each.kind in OF_FORCES)
-
-
-def _by_key(findings: Iterable[Finding]) -> tuple[ReportFinding, ...]:
-    """One finding per kind, with all sentences of that kind."""
-    sentences: defaultdict[str, list[str]] = defaultdict(list)
-    for found in findings:
-        sentences[found.kind].append(str(found))
-    return tuple(ReportFinding(kind, ' '.join(texts)) for kind, texts in sentences.items())
+        return by_kind(judge_force_sensors(rig.robot, rig, parts))

@@ -1,14 +1,28 @@
-"""The node of the graph: an evaluator between topics."""
+"""The node of the graph: an evaluator between topics, with diagnostics."""
 
+import copy
 import time
+import traceback
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import ROSClock
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.collected import MOST_COLLECTED, together
-from izmp_dynamics.nodes.health import STARTUP, WARN
+from izmp_dynamics.nodes.health import ERROR, OK, STARTUP, WARN, Input, diagnostic_array
 from izmp_dynamics.nodes.outputs import Outputs
-from izmp_dynamics.nodes.position_input import check_ground
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, some_are_behind
+from izmp_dynamics.nodes.rate_watch import RateWatch
+from izmp_dynamics.nodes.receiving import REPLACED_AFTER
+from izmp_dynamics.nodes.registry import refusal
 from izmp_dynamics.nodes.sensors import Sensors
 from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.topic_node import TopicNode
@@ -16,7 +30,47 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream import Filtering
+
+MOST_COLLECTED = 64
+"""Samples that are collected before a stage takes them, whatever they are."""
+
+
+class Collected:
+    """Collects samples by signal.
+
+    Attributes:
+        count: samples of all signals.
+        newest: signal → stamp of its latest sample [ns].
+    """
+
+    def __init__(self) -> None:
+        self._samples: defaultdict[str, list[tuple[int, Array]]] = defaultdict(list)
+        self.count = 0
+        self.newest: dict[str, int] = {}
+
+    def add(self, signal: str, stamp: int, values: Array) -> None:
+        """Add a sample (m,) at `stamp` [ns]."""
+        self._samples[signal].append((stamp, values))
+        self.newest[signal] = stamp
+        self.count += 1
+
+    def take(self) -> list[tuple[str, list[tuple[int, Array]]]]:
+        """Hand out what was collected, stamps and values of each signal in order of arrival."""
+        taken = [*self._samples.items()]
+        self._samples = defaultdict(list)
+        self.newest.clear()
+        self.count = 0
+        return taken
+
+
+def together(samples: list[tuple[int, Array]]) -> Samples:
+    """Samples of one signal, to be taken at once."""
+    stamps, values = zip(*samples, strict=True)
+    return Samples(np.array(stamps), np.array(values))
+
 
 LIVE = nanoseconds(0.1)
 """Samples of a robot that works now are not older [ns]."""
@@ -28,12 +82,15 @@ UNWANTED = 'no: nobody subscribes to the results, and none is computed'
 class GraphNode(TopicNode):
     """Evaluates what it subscribes to, sensors and results of other nodes, message by message."""
 
-    def prepare(self) -> None:
-        """Make the evaluator, advertise and subscribe.
+    def set_up(self) -> None:
+        """Load robot and model, make the evaluator, advertise and subscribe.
 
         Raises:
             IzmpError: if that is not possible.
         """
+        super().set_up()
+        self.receiver.handed_out = self.handed_out
+        self._collected, self._rates = Collected(), RateWatch()
         self._faults_before: dict[str, Faults] = {}
         self._wanted_at = self._judged_at = time.monotonic()
         self._former: Evaluator | None = None
@@ -44,6 +101,23 @@ class GraphNode(TopicNode):
         self.outputs = Outputs(self)
         self.sensors.subscribe(self.outputs)
         self.health.counters.append(self._faults)
+        self.add_on_set_parameters_callback(self._changed)
+
+    def tear_down(self) -> None:
+        """Let the next `set_up` take the settings from the robot file again."""
+        with suppress(ValueError):
+            self.remove_on_set_parameters_callback(self._changed)
+        super().tear_down()
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take messages from now on."""
+        self._pause = PauseWatch()
+        return super().on_activate(state)
+
+    def collect(self, signal: str, stamp: int, values: Array) -> None:
+        """Keep a sample for the evaluator."""
+        if self.evaluator is not None:
+            self._collected.add(signal, stamp, values)
 
     def configure(self, robot: RobotFile) -> None:
         """Make the evaluator, as soon as the frames of the sensors are known.
@@ -56,7 +130,7 @@ class GraphNode(TopicNode):
         self._former, self.evaluator = self.evaluator or self._former, None
         self.make_evaluator()
         if hasattr(self, 'outputs'):
-            self.sensors.subscribe_to_feet(robot)
+            self.sensors.subscribe_to_sensors(robot)
         self._remark_on_settings(robot)
 
     def make_evaluator(self) -> None:
@@ -68,8 +142,6 @@ class GraphNode(TopicNode):
         rig, task = self.sensors.rig(), self.task
         if rig is None:
             return
-        if 'verdict' in task.computes:
-            check_ground(self.health, rig)
         given = task.given if rig.robot.position is not None else task.given - {'world', 'ir_md'}
         compile_stages(rig, given=given, computes=task.computes)
         self._faults_before = self._faults()
@@ -86,7 +158,7 @@ class GraphNode(TopicNode):
         if self._tare is not None:
             self.evaluator.feet.unloaded = self._tare.watch(rig)
         if self._former is not None:
-            self.evaluator.assume(self._former, self._unsure)
+            self.evaluator.stages.assume(self._former.stages, self._unsure)
             self._former = None
         self._resets = 0
         self._speeds: JointSpeeds | None = None
@@ -105,31 +177,29 @@ class GraphNode(TopicNode):
         if 'root' in self.task.computes and source != 'imu':
             self.health.remark(
                 'root_acceleration',
-                WARN,
+                'warning',
                 f'root_acceleration.source: {source} takes '
                 'composed:=true; as processes of their own the nodes use the IMU alone.',
             )
         if 'ir_md' in self.task.computes and robot.ir_md.step == 'actuator':
             self.health.remark(
                 'step',
-                WARN,
+                'warning',
                 'ir_md.step is actuator, but live the momentum is differenced at the bus rate, '
                 'which is what reaches this node; set it to bus, or evaluate a recording.',
             )
         else:
             self.health.clear('step')
 
+    def periods(self) -> Iterator[tuple[str, float]]:
+        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        return iter(()) if self.evaluator is None else self.evaluator.stages.periods()
+
     def relearn(self, signals: Iterable[str]) -> None:
         """Learn the rates of some signals again."""
         self._unsure = frozenset(signals)
         self.configure(self.robot)
         self._unsure = frozenset()
-
-    def flush(self) -> None:
-        """Hand out what waits for a next sample, as there is none."""
-        if self.evaluator is not None:
-            for piece in self.evaluator.pause():
-                self._put_later(piece)
 
     def handed_out(self) -> None:
         """Go on after a series of messages that waited together."""
@@ -147,7 +217,7 @@ class GraphNode(TopicNode):
 
     def advance(self) -> None:
         """Evaluate if an instant can be complete; of sensors, rest until the next one can be."""
-        collected, evaluator = self.collected, self.evaluator
+        collected, evaluator = self._collected, self.evaluator
         if self.task.given or evaluator is None:
             self.evaluate()
         elif collected.count >= MOST_COLLECTED or evaluator.awaits(collected.newest):
@@ -166,8 +236,8 @@ class GraphNode(TopicNode):
         signals = self.evaluator.awaited
         if signals is None:
             return None
-        source = {'orientation': self.topics.get(self.sensors.source, '')}
-        return {(source | self.topics).get(signal, '') for signal in signals}
+        named, source = self.topics, self.sensors.source
+        return {named.get(source if name == 'orientation' else name, '') for name in signals}
 
     def evaluate(self) -> None:
         """Let the evaluator take what was collected, and publish what follows."""
@@ -176,16 +246,18 @@ class GraphNode(TopicNode):
             return
         if self.task.given:
             evaluator.locates = self._locates
-        for signal, samples in self.collected.take():
+        for signal, samples in self._collected.take():
             try:
                 evaluator.take({signal: together(samples)})
             except Exception as error:
                 self.fail(signal, error)
-        with self._guarded(self._leading):
+        try:
             for piece in evaluator.advance():
                 self._put_later(piece)
             if evaluator.resets != self._resets:
                 self._follow_clock(evaluator)
+        except Exception as error:
+            self.fail(self._leading, error)
 
     @property
     def _leading(self) -> str:
@@ -199,7 +271,7 @@ class GraphNode(TopicNode):
 
     def wants_pose(self) -> bool:
         """Whether anybody asks for what needs the pose of the root in the world."""
-        needed = self.evaluator is not None and self.evaluator.needs_world
+        needed = self.evaluator is not None and self.evaluator.stages.needs_world
         return needed or self.outputs.world_wanted
 
     def _follow_clock(self, evaluator: Evaluator) -> None:
@@ -244,7 +316,7 @@ class GraphNode(TopicNode):
         if self._tare is not None:
             self._tare.inspect()
         if self.evaluator is not None:
-            self.evaluator.trim()
+            self.evaluator.stages.trim()
         if self.task.is_lazy:
             self.health.values['wanted'] = 'yes' if self._locates else UNWANTED
 
@@ -269,6 +341,123 @@ class GraphNode(TopicNode):
         if self.outputs.judgement_wanted:
             self._judged_at = now
         evaluator.judges = now - self._judged_at < STARTUP
+
+    def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Apply new settings if the stage can be made with them; else state why not."""
+        try:
+            changed = [item.name for item in parameters if item.name in self._settings]
+            reason = refusal(self.task.node, changed)
+            if reason or not changed:
+                return SetParametersResult(successful=not reason, reason=reason)
+            with self._lock:
+                return self._settings.apply(parameters, self._check, self.configure)
+        except Exception as error:
+            self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
+            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
+
+    def adopt(self, robot: RobotFile) -> None:
+        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
+
+        Raises:
+            IzmpError: if the stage cannot be made with it.
+        """
+        self.configure(robot)
+        self._settings.robot = robot
+
+    def _check(self, robot: RobotFile) -> None:
+        """Refuse settings that do not go with the signals, whose rates may be known by now."""
+        for signal, period in self.periods():
+            Filtering.of(robot, causal=True).check(signal, period)
+
+    def look_after(self, report: bool) -> None:
+        """Do what is due four times a second; `process.Running` calls it.
+
+        Args:
+            report: whether diagnostics are due as well.
+        """
+        if not self.is_active:
+            if report:
+                self._report_inactive()
+            return
+        with self._guarded('diagnostics'):
+            types = self._topic_types() if self._searches else {}
+            clock = self.get_clock()
+            on_clock = isinstance(clock, ROSClock) and clock.ros_time_is_active
+            with self._lock:
+                self.health.see_clock(clock.now().nanoseconds if on_clock else 0)
+                self.search_again(types)
+                self._flush_after_pause()
+                self.look_who_asks()
+            if report:
+                self._report()
+
+    def _flush_after_pause(self) -> None:
+        """Hand out what waits if no message comes, and go on from before if some come again."""
+        inputs = self.health.inputs
+        newest = max((entry.last for entry in inputs), default=0.0)
+        repaired = self._reliable and some_are_behind(inputs, self.patience)
+        longest = self.patience if repaired else FLUSH_AFTER
+        if self._pause.begins(sum(entry.count for entry in inputs), newest, longest):
+            with self._guarded('flush'):
+                self.evaluate()
+            with self.ahead_of_time(), self._guarded('flush'):
+                self.flush()
+
+    def flush(self) -> None:
+        """Hand out what waits for a next sample, by a copy; the evaluator goes on as before."""
+        evaluator = self.evaluator
+        if evaluator is None:
+            return
+        self.evaluator = copy.deepcopy(evaluator, {id(self): self})
+        try:
+            for piece in self.evaluator.pause():
+                self._put_later(piece)
+        finally:
+            self.evaluator = evaluator
+
+    def _report(self) -> None:
+        now = self.get_clock().now().nanoseconds
+        with self._lock:
+            with self._guarded('inspect'):
+                self.inspect()
+            with self._guarded('rates'):
+                self._look_for_new_rates()
+            for entry in self.health.inputs:
+                self._replace_dead(entry)
+            status = self.health.status()
+        self._diagnostics.publish(diagnostic_array(now, status))
+        log = self.get_logger()
+        if status.level == ERROR:
+            log.error(status.message, throttle_duration_sec=10.0)
+        elif status.level == WARN:
+            log.warning(status.message, throttle_duration_sec=10.0)
+
+    def _look_for_new_rates(self) -> None:
+        """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
+        periods = dict(self.periods())
+        periods.pop('joints', None)
+        changed = self._rates.changed(self.health.inputs, periods)
+        if changed:
+            rates = ', '.join(f'{name} {1.0 / period:.0f} Hz' for name, period in changed.items())
+            self.get_logger().warning(f'New rates: {rates}; learning them again.')
+            self.relearn(changed)
+
+    def _report_inactive(self) -> None:
+        with self._lock:
+            if self.is_configured:
+                name, robot = self.health.name, self.model.name
+                status = DiagnosticStatus(
+                    level=OK, name=name, message='inactive', hardware_id=robot
+                )
+                now = self.get_clock().now().nanoseconds
+                self._diagnostics.publish(diagnostic_array(now, status))
+
+    def _replace_dead(self, entry: Input) -> None:
+        """Subscribe again where messages are published but none come."""
+        dead = self.health.pause(entry) > REPLACED_AFTER
+        if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
+            entry.replaced += 1
+            self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
 
 
 def _each(piece: Evaluated) -> Iterator[Evaluated]:

@@ -4,13 +4,13 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.finding import LEVELS, Finding, Level
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -51,24 +51,10 @@ _CLOCKS_DIFFER = 10.0
 """Beyond this age, stamps and clock have nothing to do with each other [s]."""
 
 
+_LEVELS: dict[Level, bytes] = {'note': OK, 'warning': WARN, 'error': ERROR}
+
 _ERRORS = (Reason.RAISED, Reason.SKIPPED)
 """What is more than a warning when it is counted."""
-
-
-class Finding(NamedTuple):
-    """A condition of a node.
-
-    Attributes:
-        key: identifies it in the diagnostics, e.g. 'no_message[/imu]' or 'imu.not_finite'.
-        level: OK, WARN or ERROR.
-        sentence: for a person.
-        absent: the topic on which nothing comes, if that is the condition.
-    """
-
-    key: str
-    level: bytes
-    sentence: str
-    absent: str = ''
 
 
 @dataclass
@@ -178,10 +164,9 @@ class Health:
             entry.last = self._begin
 
     @property
-    def absent(self) -> bytes:
+    def absent(self) -> Level:
         """Level of the absence of what has never come: at first it may still come."""
-        level: bytes = WARN if time.monotonic() - self._begin < AWAITED else ERROR
-        return level
+        return 'warning' if time.monotonic() - self._begin < AWAITED else 'error'
 
     @property
     def silent(self) -> list[str]:
@@ -230,9 +215,17 @@ class Health:
         self._errors[signal] = sentence
         self.count(signal, Reason.RAISED)
 
-    def remark(self, key: str, level: bytes, sentence: str, absent: str = '') -> bool:
-        """State a condition that lasts (`Finding`); return whether it is new."""
-        before, self._remarks[key] = self._remarks.get(key), Finding(key, level, sentence, absent)
+    def remark(self, key: str, level: Level, sentence: str, absent: str = '') -> bool:
+        """State a condition that lasts; return whether it is new.
+
+        Args:
+            key: identifies it in the diagnostics, e.g. 'rate' or 'feet_exchanged'.
+            level: how grave it is.
+            sentence: for a person.
+            absent: the topic on which nothing comes, if that is the condition.
+        """
+        found = Finding(key, level, sentence, data={'absent': absent} if absent else {})
+        before, self._remarks[key] = self._remarks.get(key), found
         return before != self._remarks[key]
 
     def holds(self, key: str) -> bool:
@@ -267,20 +260,20 @@ class Health:
                 sentence = (
                     f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
                 )
-                findings.append(Finding(f'burst[{entry.topic}]', WARN, sentence))
+                findings.append(Finding('burst', 'warning', sentence, subject=entry.topic))
         for topic, count in list(self.outputs.items()):
             rate = (count - self._outputs_reported[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
         self._outputs_reported = self.outputs.copy()
         findings += [*self._gated(values), *self._late()]
         values |= self._latency()
-        level = max((finding.level for finding in findings), default=OK)
-        worst = [found for found in findings if found.level == level != OK]
+        worst = min(findings, key=lambda found: LEVELS.index(found.level), default=None)
+        level = OK if worst is None else _LEVELS[worst.level]
         return DiagnosticStatus(
             level=level,
             name=self.name,
-            message=_in_one(worst[0], findings)
-            if worst
+            message=_in_one(worst, findings)
+            if worst is not None and level != OK
             else 'working'
             if self.outputs and self._halted < SILENT
             else 'waiting',
@@ -296,11 +289,11 @@ class Health:
         halted = self._halted
         if halted < SILENT:
             return []
-        if self._publishers('/clock'):
-            why, level = 'a simulation is paused, or a recording is over.', OK
-        else:
+        level: Level = 'note'
+        why = 'a simulation is paused, or a recording is over.'
+        if not self._publishers('/clock'):
             why = 'it has no publisher any more. Start the simulation or the player again.'
-            level = WARN if halted >= AWAITED else OK
+            level = 'warning' if halted >= AWAITED else 'note'
         return [Finding('clock', level, f'/clock has not advanced for {halted:.0f} s: {why}')]
 
     def _missing(self) -> list[Finding]:
@@ -315,10 +308,11 @@ class Health:
                 why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE + entry.source
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
-            absent = ERROR if entry.count else self.absent
-            level = absent if entry.required else WARN
+            absent = 'error' if entry.count else self.absent
+            level = absent if entry.required else 'warning'
             sentence = f'No message on {entry.topic} {since}. {why}'
-            found.append(Finding(f'no_message[{entry.topic}]', level, sentence, entry.topic))
+            data = {'absent': entry.topic}
+            found.append(Finding('no_message', level, sentence, subject=entry.topic, data=data))
         return found
 
     def _gated(self, values: dict[str, str]) -> list[Finding]:
@@ -345,7 +339,7 @@ class Health:
         sentence = f'{signal}: {fault.text} ({number} times since the last report).'
         if fault.reason is Reason.RAISED and signal in self._errors:
             sentence = f'{sentence} {self._errors[signal]}'
-        level = ERROR if fault.reason in _ERRORS else WARN
+        level: Level = 'error' if fault.reason in _ERRORS else 'warning'
         return Finding(f'{signal}.{fault.key}', level, sentence)
 
     def _late(self) -> list[Finding]:
@@ -359,7 +353,7 @@ class Health:
         sentence = (
             f'Results are {age:.2f} s old (limit: {self.age_limit:g} s): {self._late_because}'
         )
-        return [Finding('late', ERROR, sentence)]
+        return [Finding('late', 'error', sentence)]
 
     def _latency(self) -> dict[str, str]:
         if not self._latencies:
@@ -373,8 +367,8 @@ class Health:
 
 def _in_one(worst: Finding, findings: list[Finding]) -> str:
     """The worst sentence; if it is that a topic is absent, one that names all that are."""
-    absent = [found.absent for found in findings if found.absent]
-    if not worst.absent or len(absent) == 1:
+    absent = [found.data['absent'] for found in findings if 'absent' in found.data]
+    if 'absent' not in worst.data or len(absent) == 1:
         return worst.sentence
     return (
         f"No message on {', '.join(absent)}: start what publishes them (the robot's drivers, the "

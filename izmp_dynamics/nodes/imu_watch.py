@@ -7,7 +7,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import ERROR, WARN, Health
+from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.sensing.imu_check import check_imu
 
 STRETCH = 1.0
@@ -18,7 +18,7 @@ SAMPLES = 200
 
 
 class ImuWatch:
-    """Judges a stretch of samples at the beginning, and again while the judgement is bad.
+    """Judges a segment of samples at the beginning, and again while the judgement is bad.
 
     Args:
         robot: robot file.
@@ -28,7 +28,7 @@ class ImuWatch:
     Attributes:
         usable: False if the IMU's signals cannot be right.
         oriented: False if its orientation cannot be used.
-        done: whether a stretch was judged to be good, so that no further sample is looked at.
+        done: whether a segment was judged to be good, so that no further sample is looked at.
     """
 
     def __init__(self, robot: RobotFile, health: Health | None = None, log: Any = None) -> None:
@@ -78,7 +78,7 @@ class ImuWatch:
     def _state_error(self, error: SensingError) -> None:
         if self.health is None:
             return
-        if self.health.remark('imu', ERROR, f'{error} Until then nothing is computed.'):
+        if self.health.remark('imu', 'error', f'{error} Until then nothing is computed.'):
             self.log.error(str(error))
 
     def _state_remarks(self, remarks: tuple[str, ...]) -> None:
@@ -86,4 +86,4 @@ class ImuWatch:
             return
         self.health.clear('imu')
         for k, remark in enumerate(remarks):
-            self.health.remark(f'imu {k}', WARN, remark)
+            self.health.remark(f'imu {k}', 'warning', remark)

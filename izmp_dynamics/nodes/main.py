@@ -7,7 +7,7 @@ from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError, RobotFileError
 from izmp_dynamics.nodes.registry import purpose
-from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible
+from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible, leave
 
 REFUSED = 2
 """Exit status of a node that cannot work with what it was given; to try again is no use."""
@@ -32,10 +32,11 @@ def require_ros() -> None:
 
 
 def run(name: str, arguments: Sequence[str] | None = None) -> int:
-    """Run a node in this process until a signal ends it; return the exit status.
+    """Run a node in this process, and end the process with it.
 
-    The status is `REFUSED` if it cannot start; the reason is printed. Asked for help, it does not
-    start.
+    Returns:
+        The exit status if it does not start: `REFUSED`, with the reason printed; or 0, asked for
+        help.
     """
     if own := _own(sys.argv[1:] if arguments is None else arguments):
         return _answer(name, own)
@@ -48,7 +49,7 @@ def run(name: str, arguments: Sequence[str] | None = None) -> int:
             from izmp_dynamics.nodes.process import spin_node
 
             try:
-                return spin_node(name, arguments, partial(started, longest))
+                leave(spin_node(name, arguments, partial(started, longest)))
             except ParameterException as error:
                 raise RobotFileError(f'{error}.', kind='parameter') from error
     except IzmpError as error:

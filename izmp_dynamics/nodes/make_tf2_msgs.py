@@ -120,7 +120,8 @@ def _generate(sources: Path, folder: Path) -> list[Path]:
 
     idl = convert_msg_to_idl(sources, PACKAGE, INTERFACE, sources / INTERFACE.parent)
     interface = f'{sources}:{idl.relative_to(sources)}'
-    include = [str(_share(name)) for name in _DEPENDENCIES]
+    share = Path(sys.prefix) / 'share'
+    include = [str(share / name) for name in _DEPENDENCIES]
     hashes = HashTypeDescription('').generate_type_hashes(
         PACKAGE, [interface], include, folder / 'hash'
     )
@@ -147,13 +148,9 @@ def _arguments(name: str, interface: str, include: list[str], where: Path) -> An
         package_name=PACKAGE,
         interface_files=[interface],
         include_paths=include,
-        templates_path=_share(name) / 'resource',
+        templates_path=Path(sys.prefix) / 'share' / name / 'resource',
         output_path=where,
     )
-
-
-def _share(package: str) -> Path:
-    return Path(sys.prefix) / 'share' / package
 
 
 def _check_hash(folder: Path) -> None:
@@ -169,10 +166,12 @@ def _check_hash(folder: Path) -> None:
 
 def _compile(sources: Iterable[Path], folder: Path, extension: Path) -> None:
     """Compile and link everything into one extension module."""
+    import numpy as np
+
     prefix = Path(sys.prefix)
     headers = [*(prefix / 'include').iterdir(), prefix / 'include', _python_headers()]
     headers += [path for path in folder.iterdir() if path.is_dir()]
-    headers.append(_numpy_headers())
+    headers.append(Path(np.get_include()))
     command = ['g++', '-shared', '-fPIC', '-O1', '-w', '-fpermissive']
     command += [f'-I{path}' for path in headers]
     for source in sources:
@@ -182,12 +181,6 @@ def _compile(sources: Iterable[Path], folder: Path, extension: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f'The compiler failed to make {PACKAGE}:\n{done.stderr[-2000:]}')
-
-
-def _numpy_headers() -> Path:
-    import numpy as np
-
-    return Path(np.get_include())
 
 
 if __name__ == '__main__':

@@ -19,9 +19,8 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import fixed, warn_of_unknown_parameters
 from izmp_dynamics.nodes.receiving import Receiver
-from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 

@@ -1,7 +1,7 @@
 """Markers for rviz and Foxglove: IZMP, CoP, support polygon, contact force, centre of mass."""
 
 import numpy as np
-from geometry_msgs.msg import Point
+from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -16,7 +16,10 @@ from izmp_dynamics.stability.support_polygon import Outline
 PERIOD = 1.0 / 25.0
 """Time between two pictures [s]."""
 
-_RED, _BLUE, _GREY = (0.84, 0.15, 0.16), (0.12, 0.47, 0.71), (0.4, 0.4, 0.4)
+_RED, _BLUE, _GREY = (
+    ColorRGBA(r=red, g=green, b=blue, a=1.0)
+    for red, green, blue in ((0.84, 0.15, 0.16), (0.12, 0.47, 0.71), (0.4, 0.4, 0.4))
+)
 _BALL = 0.03  # [m]
 _WEIGHT_LENGTH = 0.5
 """Length of the arrow of the contact force when it equals the weight [m]."""
@@ -67,51 +70,31 @@ class Markers:
         length = _WEIGHT_LENGTH / (9.81 * self._model.total_mass)
         arrow = None if izmp is None else [izmp, izmp + length * wrench[:3]]
         edge = None if outline is None else [*outline.corners, outline.corners[0]]
-        markers = [
-            self._ball(stamp, 'izmp', _RED, izmp),
-            self._ball(stamp, 'cop', _BLUE, cop),
-            self._ball(stamp, 'com', _GREY, self._model.com(q)),
-            self._lines(stamp, 'support_polygon', Marker.LINE_STRIP, 0.008, _GREY, edge),
-            self._lines(stamp, 'contact_force', Marker.ARROW, 0.01, _RED, arrow),
-        ]
-        self._output(lambda stamp: MarkerArray(markers=markers), stamp)
+        marks = {
+            'izmp': _ball(_RED, izmp),
+            'cop': _ball(_BLUE, cop),
+            'com': _ball(_GREY, self._model.com(q)),
+            'support_polygon': _lines(Marker.LINE_STRIP, _GREY, edge, 0.008),
+            'contact_force': _lines(Marker.ARROW, _RED, arrow, 0.01, 0.025, 0.04),
+        }
+        for name, mark in marks.items():
+            mark.header, mark.ns = header(stamp, self._root), name
+        self._output(lambda stamp: MarkerArray(markers=list(marks.values())), stamp)
 
-    def _ball(
-        self, stamp: int, name: str, colour: tuple[float, float, float], centre: Array | None
-    ) -> Marker:
-        marker = self._marker(stamp, name, colour)
-        if centre is None:
-            marker.action = Marker.DELETE
-            return marker
-        marker.type = Marker.SPHERE
-        marker.scale.x = marker.scale.y = marker.scale.z = _BALL
-        marker.pose.position = point(centre)
-        return marker
 
-    def _lines(
-        self,
-        stamp: int,
-        name: str,
-        kind: int,
-        width: float,
-        colour: tuple[float, float, float],
-        corners: list[Array] | None,
-    ) -> Marker:
-        marker = self._marker(stamp, name, colour)
-        if corners is None:
-            marker.action = Marker.DELETE
-            return marker
-        marker.type = kind
-        marker.scale.x = width
-        if kind == Marker.ARROW:
-            marker.scale.y, marker.scale.z = 2.5 * width, 4.0 * width
-        marker.points = [Point(x=x, y=y, z=z) for x, y, z in np.array(corners).tolist()]
-        return marker
+def _ball(colour: ColorRGBA, centre: Array | None) -> Marker:
+    if centre is None:
+        return Marker(action=Marker.DELETE)
+    scale = Vector3(x=_BALL, y=_BALL, z=_BALL)
+    mark = Marker(type=Marker.SPHERE, color=colour, scale=scale)
+    mark.pose.position = point(centre)
+    return mark
 
-    def _marker(self, stamp: int, name: str, colour: tuple[float, float, float]) -> Marker:
-        red, green, blue = colour
-        return Marker(
-            header=header(stamp, self._root),
-            ns=name,
-            color=ColorRGBA(r=red, g=green, b=blue, a=1.0),
-        )
+
+def _lines(kind: int, colour: ColorRGBA, corners: list[Array] | None, *widths: float) -> Marker:
+    """Lines from corner to corner, or an arrow; it has widths of its shaft and its head [m]."""
+    if corners is None:
+        return Marker(action=Marker.DELETE)
+    scale = Vector3(**dict(zip('xyz', widths, strict=False)))
+    points = [point(corner) for corner in corners]
+    return Marker(type=kind, color=colour, scale=scale, points=points)

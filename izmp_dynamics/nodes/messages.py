@@ -9,14 +9,11 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
     Point,
     Point32,
-    PointStamped,
     PolygonStamped,
     Quaternion,
     TransformStamped,
     Vector3,
-    WrenchStamped,
 )
-from nav_msgs.msg import Odometry
 from std_msgs.msg import Header
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, all_finite
@@ -26,12 +23,6 @@ from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternion_o
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 
 Flags = npt.NDArray[np.bool_]
-
-NOTHING = np.zeros(3)
-"""A vector that is not known or does not matter."""
-
-ODOMETRY = 13
-"""Numbers of `odometry_values`."""
 
 
 class WorldInstant(NamedTuple):
@@ -150,18 +141,6 @@ def quaternion_of(values: Array) -> Quaternion:
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
-def wrench_stamped(stamp: int, frame: str, values: Array) -> WrenchStamped:
-    """Force [N] and moment [N·m] (6,)."""
-    message = WrenchStamped(header=header(stamp, frame))
-    message.wrench.force, message.wrench.torque = vector3(values[:3]), vector3(values[3:])
-    return message
-
-
-def point_stamped(stamp: int, frame: str, values: Array) -> PointStamped:
-    """Point [m]."""
-    return PointStamped(header=header(stamp, frame), point=point(values))
-
-
 def pose_with_covariance(position: Array, covariance: Array) -> Array:
     """Numbers (43,) of a PoseWithCovariance: a point (3,) [m] with its covariance (3, 3) [m²].
 
@@ -180,25 +159,10 @@ def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:
     return message
 
 
-def pose_and_twist(instant: WorldInstant) -> Array:
-    """(13,) as `odometry_values`."""
-    values = np.empty(ODOMETRY)
-    values[:3] = instant.p
-    values[3:7] = quaternion_of_matrix(instant.R)
-    values[7:10] = instant.v @ instant.R
-    values[10:] = instant.angular_velocity
-    return values
-
-
-def odometry(stamp: int, instant: WorldInstant, world: str, root: str) -> Odometry:
-    """Pose of the root in the world, and its twist in root axes."""
-    message = Odometry(header=header(stamp, world), child_frame_id=root)
-    values = pose_and_twist(instant)
-    message.pose.pose.position = point(values[:3])
-    message.pose.pose.orientation = quaternion_of(values[3:7])
-    message.twist.twist.linear = vector3(values[7:10])
-    message.twist.twist.angular = vector3(values[10:])
-    return message
+def pose_and_twist(instant: WorldInstant) -> tuple[Array, Array]:
+    """Position and quaternion x y z w (7,); linear and angular velocity in root axes (6,)."""
+    pose = np.concatenate([instant.p, quaternion_of_matrix(instant.R)])
+    return pose, np.concatenate([instant.v @ instant.R, instant.angular_velocity])
 
 
 def odometry_numbers(
@@ -211,28 +175,9 @@ def odometry_numbers(
         arm: (3,) from the root origin to the sensor of the position, in root axes [m].
         noise: of the sensors.
     """
-    values = pose_and_twist(instant)
-    pose, twist = odometry_covariance(instant.R, instant.v, arm, noise)
-    return values[:7], pose, values[7:], twist
-
-
-def odometry_values(message: Any) -> Array:
-    """(13,) position, quaternion x y z w, linear and angular velocity in root axes."""
-    pose, twist = message.pose.pose, message.twist.twist
-    return np.concatenate(
-        [
-            vector(pose.position),
-            quaternion(pose.orientation),
-            vector(twist.linear),
-            vector(twist.angular),
-        ]
-    )
-
-
-def world_instant(values: Array) -> WorldInstant:
-    """The root in the world, from `odometry_values` (13,)."""
-    R = rotation_matrix(values[3:7])
-    return WorldInstant(R, values[:3], R @ values[7:10], values[10:])
+    pose, twist = pose_and_twist(instant)
+    of_pose, of_twist = odometry_covariance(instant.R, instant.v, arm, noise)
+    return pose, of_pose, twist, of_twist
 
 
 def rotation_matrix(quaternion_xyzw: Array) -> Array:
@@ -245,6 +190,5 @@ def transform_stamped(stamp: int, parent: str, child: str, R: Array, p: Array) -
     """Pose of `child` in `parent`."""
     message = TransformStamped(header=header(stamp, parent), child_frame_id=child)
     message.transform.translation = vector3(p)
-    x, y, z, w = quaternion_of_matrix(R)
-    message.transform.rotation = Quaternion(x=x, y=y, z=z, w=w)
+    message.transform.rotation = quaternion_of(np.asarray(quaternion_of_matrix(R)))
     return message

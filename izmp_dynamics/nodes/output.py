@@ -11,7 +11,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.qos import RESULT
-from izmp_dynamics.nodes.template import Template
+from izmp_dynamics.nodes.wire import Template
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.topics import Topic
@@ -132,28 +132,17 @@ class Output:
         self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], *given: Any
     ) -> None:
         """Publish as `numbers` what `compute` makes of what is given, if anybody subscribes."""
-        self(self._write_computed, stamp, frame, compute, given)
-
-    def _write_computed(
-        self, stamp: int, frame: str, compute: Callable[..., tuple[Array, ...]], given: Any
-    ) -> bytes:
-        return self._template.write(stamp, frame, *compute(*given))
+        self(lambda stamp: self._template.write(stamp, frame, *compute(*given)), stamp)
 
     def _is_due(self, stamp: int) -> bool:
-        """Whether a result was not handed out ahead of its time."""
-        if self._handed_out and not self._is_new(stamp):
+        """Whether a result was not handed out ahead of its time; remember those that are."""
+        handed_out = self._handed_out
+        if stamp in handed_out:
             return False
         if self.ahead:
-            self._handed_out.add(stamp)
-        return True
-
-    def _is_new(self, stamp: int) -> bool:
-        """Whether a result was not handed out ahead of its time; forget those that were."""
-        if stamp in self._handed_out:
-            return False
-        first, last = min(self._handed_out), max(self._handed_out)
-        if not self.ahead and not first - BACK <= stamp <= last:
-            self._handed_out.clear()  # their time has passed, or the clock was set back
+            handed_out.add(stamp)
+        elif not min(handed_out) - BACK <= stamp <= max(handed_out):
+            handed_out.clear()  # their time has passed, or the clock was set back
         return True
 
     @property

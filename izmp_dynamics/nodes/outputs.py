@@ -1,24 +1,20 @@
 """What a node of the graph publishes: its part of the table of results, and more of izmp."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from izmp_dynamics.base.conventions import all_finite
-from izmp_dynamics.nodes.messages import (
-    WorldInstant,
-    message_class,
-    odometry_numbers,
-    pose_and_twist,
-)
-from izmp_dynamics.nodes.output import Output, numbers
-from izmp_dynamics.nodes.template import JointTemplate
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.messages import WorldInstant, message_class, odometry_numbers
+from izmp_dynamics.nodes.output import numbers
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.nodes.verdict_outputs import VerdictOutputs
+from izmp_dynamics.nodes.wire import JointTemplate
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.results.topics import POINTS, TOPICS, Topic
+from izmp_dynamics.results.topics import POINTS, TOPICS
 
 ROOT = ('root_twist', 'root_acceleration')
 MR_AD, RATE = ('mr_ad/contact_wrench', 'com'), 'mr_ad/momentum_rate'
@@ -35,6 +31,16 @@ PUBLISHED = {
 """Of `stages.PARTS` what → results that are published by their table."""
 
 
+def _published(computes: Collection[str], robot: RobotFile) -> Iterator[str]:
+    """Results of a node that computes this, with those that only some robots have."""
+    for part in PUBLISHED:
+        yield from PUBLISHED[part] if part in computes else ()
+    if 'verdict' in computes:
+        yield from (f'{name}_in_ground' for name in POINTS.values() if robot.ground.frame)
+        if robot.feet and all(f.wrench and not f.wrench.normal_only for f in robot.feet):
+            yield 'external_wrench'
+
+
 class Outputs:
     """Publishes the results of instants.
 
@@ -48,10 +54,11 @@ class Outputs:
 
     def __init__(self, node: TopicNode) -> None:
         self._node, computes = node, node.task.computes
-        self._made: dict[str, Output] = {}
-        for part, topics in PUBLISHED.items():
-            for name in topics if part in computes else ():
-                self._advertise(TOPICS[name])
+        like: dict[str, dict[str, Any]] = {'odom': {'child_frame_id': node.root}}
+        self._made = {
+            name: node.advertise(name, message_class(TOPICS[name].msgtype), **like.get(name, {}))
+            for name in _published(computes, node.robot)
+        }
         self._template = JointTemplate(node.model.joint_names)
         self.broadcaster: TransformBroadcaster | None = None
         if computes & {'world', 'verdict'}:
@@ -59,22 +66,22 @@ class Outputs:
         self._sends_pose = 'world' in computes
         self.verdict: VerdictOutputs | None = None
         if 'verdict' in computes and self.broadcaster is not None:
-            self.verdict = VerdictOutputs(node, self._made, self.broadcaster)
-        self._frames = {'root': node.root, 'world': node.frame_names.world, '': ''}
-        self._of_pose = [self._made[name] for name in (RATE, 'odom', *IR_MD) if name in self._made]
-
-    def _advertise(self, topic: Topic) -> None:
-        like: dict[str, Any] = {'child_frame_id': self._node.root} if topic.name == 'odom' else {}
-        self._made[topic.name] = self._node.advertise(
-            topic.name, message_class(topic.msgtype), **like
-        )
+            self.verdict = VerdictOutputs(node, self._made, self.send, self.broadcaster)
+        ground = node.robot.ground.frame or ''
+        self._frames = {
+            'root': node.root,
+            'world': node.frame_names.world,
+            'ground': ground if node.robot.ground.moves else node.frame_names.of(ground),
+            '': '',
+        }
+        self._of_pose = [self._made[name] for name in self._made if TOPICS[name].of_world]
 
     @property
     def world_wanted(self) -> bool:
         """Whether anybody subscribes to what needs the pose of the root in the world."""
         if self._sends_pose and self.broadcaster is not None and self.broadcaster.wanted:
             return True
-        of_points = self.verdict is not None and self.verdict.world_wanted
+        of_points = self.verdict is not None and self.verdict.frame.in_world
         return of_points or any(output.wanted for output in self._of_pose)
 
     @property
@@ -100,9 +107,9 @@ class Outputs:
             if self.verdict is not None:
                 judged = self.verdict.put(instant, known, rig)
             if known:
-                self._send(MR_AD, instant, rig)
+                self.send(MR_AD, instant, rig)
             if instant.root.valid[0]:
-                self._send(ROOT, instant, rig)
+                self.send(ROOT, instant, rig)
         if self.verdict is not None and instant.fall is not None:
             self.verdict.falls.put(int(instant.stamps[0]), instant.fall)
         if 'joint_kinematics' in self._made:
@@ -120,11 +127,11 @@ class Outputs:
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
             self._put_pose(instant, root, evaluator)
         if 'mr_ad' in instant.wrenches and all_finite(instant.wrenches['mr_ad']):
-            self._send((RATE,), instant, evaluator.rig)
+            self.send((RATE,), instant, evaluator.rig)
         if 'ir_md' in instant.wrenches and all_finite(instant.wrenches['ir_md']):
-            self._send(IR_MD, instant, evaluator.rig)
+            self.send(IR_MD, instant, evaluator.rig)
             if self.verdict is not None and instant.ground.is_known:
-                self.verdict.point('ir_md', instant)
+                self.verdict.point('ir_md', instant, evaluator.rig)
 
     def _put_pose(self, instant: Evaluated, root: WorldInstant, evaluator: Evaluator) -> None:
         stamp, rig = int(instant.stamps[0]), evaluator.rig
@@ -136,11 +143,11 @@ class Outputs:
         if self._sends_pose and self.broadcaster is not None:
             q = instant.joints.positions[0]
             self.broadcaster.send_root(self._node.model, stamp, root, q)
-        if self.verdict is not None and self.verdict.frame.in_world:
-            self.verdict.frame.take_odometry(stamp, pose_and_twist(root))
+        if self.verdict is not None:
+            self.verdict.frame.take_pose(stamp, (root.R, root.p))
 
-    def _send(self, names: Iterable[str], instant: Evaluated, rig: Rig) -> None:
-        """Publish results that are known."""
+    def send(self, names: Iterable[str], instant: Evaluated, rig: Rig) -> None:
+        """Publish results that are known, by their table, as far as they are advertised."""
         for name in names:
             if name in self._made:
                 topic = TOPICS[name]

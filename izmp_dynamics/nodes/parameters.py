@@ -1,15 +1,29 @@
-"""Settings of the robot file as ROS parameters: declared once, described and checked the same."""
+"""Parameters of the nodes: settings of the robot file, the URDF, and what no node has."""
 
 import dataclasses
+import difflib
 import math
+import traceback
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
 
-from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.qos import LATCHED
+from izmp_dynamics.nodes.registry import TASKS
+from izmp_dynamics.nodes.start_up import announced
 
 
 def fixed(
@@ -26,15 +40,25 @@ def fixed(
         name: of the parameter.
         default: also defines the type.
         description: for `ros2 param describe`.
-        limits: of a float.
+        limits: of a number.
     """
     if node.has_parameter(name):
         return node.get_parameter(name).value
     descriptor = ParameterDescriptor(description=description, read_only=True)
     if limits is not None:
-        lower, upper = limits
-        descriptor.floating_point_range = [FloatingPointRange(from_value=lower, to_value=upper)]
+        _limit(descriptor, type(default), *limits)
     return node.declare_parameter(name, default, descriptor).value
+
+
+def _limit(descriptor: ParameterDescriptor, kind: type, lower: float, upper: float) -> None:
+    if kind is float:
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=float(lower), to_value=float(upper))
+        ]
+    elif kind is int:
+        descriptor.integer_range = [
+            IntegerRange(from_value=int(lower), to_value=int(upper), step=1)
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +89,7 @@ class SettingParameter:
         )
         lower, upper = self.metadata['lower'], self.metadata['upper']
         if math.isfinite(lower) and math.isfinite(upper) and not self.optional:
-            if self.kind is float:
-                descriptor.floating_point_range = [
-                    FloatingPointRange(from_value=float(lower), to_value=float(upper))
-                ]
-            elif self.kind is int:
-                descriptor.integer_range = [
-                    IntegerRange(from_value=int(lower), to_value=int(upper), step=1)
-                ]
+            _limit(descriptor, self.kind, lower, upper)
         return descriptor
 
     def checked(self, value: Any) -> Any:
@@ -100,20 +117,18 @@ class SettingParameter:
                 setting=self.name,
                 value=value,
             )
-        if self.kind in (int, float) and not self._in_range(value):
+        lower, upper = self.metadata['lower'], self.metadata['upper']
+        number: Any = value
+        if self.kind in (int, float) and not (math.isfinite(number) and lower <= number <= upper):
             hint = f' ({self.metadata["hint"]})' if self.metadata['hint'] else ''
             raise RobotFileError(
-                f'{self.name} is {value}; valid: {self.metadata["lower"]:g} to '
-                f'{self.metadata["upper"]:g} {self.metadata["unit"]}{hint}.',
+                f'{self.name} is {value}; valid: {lower:g} to {upper:g} '
+                f'{self.metadata["unit"]}{hint}.',
                 kind='setting_range',
                 setting=self.name,
                 value=value,
             )
         return value
-
-    def _in_range(self, number: Any) -> bool:
-        lower, upper = self.metadata['lower'], self.metadata['upper']
-        return math.isfinite(number) and bool(lower <= number <= upper)
 
 
 def setting_parameters(sections: Iterable[str]) -> Iterator[SettingParameter]:
@@ -168,3 +183,162 @@ def with_values(robot: RobotFile, values: typing.Mapping[str, Any]) -> RobotFile
         if isinstance(change, dict):
             changes[section] = dataclasses.replace(getattr(robot, section), **change)
     return dataclasses.replace(robot, **changes)
+
+
+class NodeSettings:
+    """Declares the settings; what holds in the end is in `robot`.
+
+    Args:
+        node: has the parameters.
+        sections: of the robot file that become parameters.
+        file: the robot file, whose values are the defaults.
+
+    Attributes:
+        robot: robot file with the parameters' values.
+
+    Raises:
+        RobotFileError: a value that cannot be.
+    """
+
+    def __init__(self, node: Node, sections: Iterable[str], file: RobotFile) -> None:
+        self._node, self._log = node, node.get_logger()
+        self._settings = {item.name: item for item in setting_parameters(sections)}
+        try:
+            self.robot = with_values(file, dict(self._declared(file)))
+        except Exception:
+            self.undeclare()
+            raise
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._settings
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def _declared(self, file: RobotFile) -> Iterator[tuple[str, Any]]:
+        """Declare the parameters; yield their names and values."""
+        for name, item in self._settings.items():
+            default = value_of(file, name)
+            given = self._node.declare_parameter(name, default, item.descriptor()).value
+            yield name, item.checked(given)
+
+    def undeclare(self) -> None:
+        """Withdraw the parameters."""
+        for name in filter(self._node.has_parameter, self):
+            self._node.undeclare_parameter(name)
+
+    def apply(
+        self,
+        parameters: list[Parameter],
+        check: Callable[[RobotFile], None],
+        configure: Callable[[RobotFile], None],
+    ) -> SetParametersResult:
+        """Apply new values if the node can be configured with them; the old ones again if not.
+
+        Args:
+            parameters: of which those that are settings are applied.
+            check: refuses a robot file by an exception, and changes nothing.
+            configure: likewise, but when it has begun to change the node.
+        """
+        begun = False
+        wanted = {item.name: item.value for item in parameters if item.name in self}
+        names = ', '.join(wanted)
+        try:
+            values = {name: self._settings[name].checked(value) for name, value in wanted.items()}
+            robot = with_values(self.robot, values)
+            check(robot)
+            begun = True
+            configure(robot)
+        except Exception as error:
+            reason = str(error)
+            if not isinstance(error, IzmpError):
+                self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
+                reason = f'unexpected error: {error!r}'
+            if begun:
+                self._restore(configure)
+            return SetParametersResult(successful=False, reason=reason)
+        self.robot = robot
+        self._log.info(f'New values of {names}: resetting.')
+        return SetParametersResult(successful=True)
+
+    def _restore(self, configure: Callable[[RobotFile], None]) -> None:
+        """Configure the node as before."""
+        try:
+            configure(self.robot)
+        except Exception:
+            self._log.error(f'The values of before do not work:\n{traceback.format_exc()}')
+
+
+def given_description(node: Node) -> str:
+    """Declare robot_description and robot_description_topic; return the URDF that they give.
+
+    A topic is waited for however long it takes.
+
+    Args:
+        node: gets the parameters.
+
+    Returns:
+        The text; '' if neither is set.
+
+    Raises:
+        IzmpError: if both are set, or ROS is shut down while the node waits.
+    """
+    text: str = fixed(
+        node, 'robot_description', '', 'text of the URDF to use instead of that of the robot file'
+    )
+    topic: str = fixed(
+        node,
+        'robot_description_topic',
+        '',
+        'topic (std_msgs/String, latched) to take the URDF from instead, e.g. robot_description',
+    )
+    if text and topic:
+        raise IzmpError(
+            'robot_description and robot_description_topic are both set; one of them is enough.',
+            kind='two_descriptions',
+        )
+    return _awaited(node, topic) if topic else text
+
+
+def _awaited(node: Node, topic: str) -> str:
+    name = node.resolve_topic_name(topic)
+    received: list[Any] = []
+    subscription = node.create_subscription(String, topic, received.append, LATCHED)
+    before: Any = node.executor
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    with announced(node.get_logger(), f'Waiting for the URDF on {name}'):
+        while not received and node.context.ok():
+            executor.spin_once(timeout_sec=1.0)  # ROS may be shut down meanwhile
+    executor.remove_node(node)
+    node.executor = before
+    node.destroy_subscription(subscription)
+    if not received:
+        raise IzmpError(f'The wait for {name} was ended.', kind='shut_down')
+    return str(received[0].data)
+
+
+ELSEWHERE = frozenset(
+    (
+        *('robot', 'urdf', 'robot_description', 'robot_description_topic', 'reliable_inputs'),
+        *('result_age_limit', 'autostart', 'frame_prefix', 'world_frame', 'publish_tf'),
+        *('evaluation_frame', 'use_sim_time'),
+    )
+)
+"""Parameters of some nodes, beside the settings; a file for all nodes may hold them."""
+
+
+def warn_of_unknown_parameters(node: Any) -> None:
+    """Warn of each given parameter that neither this node nor another one of the graph has.
+
+    Args:
+        node: has declared all of its parameters.
+    """
+    known = ELSEWHERE | {item.name for item in setting_parameters(TASKS['composed'].settings)}
+    for name in sorted(getattr(node, '_parameter_overrides', ())):
+        if node.has_parameter(name) or name in known or name.startswith('qos_overrides.'):
+            continue
+        own = sorted(known.union(node.get_parameters_by_prefix('')))
+        near = difflib.get_close_matches(name, own, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else 'ros2 param list shows what there is.'
+        node.get_logger().warning(f"There is no parameter '{name}', so it has no effect; {hint}")

@@ -6,12 +6,9 @@ messages come again, the stages go on as if there had been no pause, and what wa
 published a second time. Thus the wall clock decides when results come, and not which.
 """
 
-import copy
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable
 
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.signals.stamps import nanoseconds
@@ -29,7 +26,6 @@ LOOK_EVERY = 0.25
 """Time after which a node looks for pauses of its inputs and new publishers [s]."""
 
 _LOOKS = 40
-_STATE = 'izmp_dynamics.pipeline'
 
 
 class PauseWatch:
@@ -86,19 +82,3 @@ def some_are_behind(inputs: Iterable[Input], patience: float) -> bool:
         < nanoseconds(patience)
         for entry in known
     )
-
-
-@contextmanager
-def set_aside(node: Any) -> Iterator[None]:
-    """Let a block work on copies of a node's stages; afterwards it has those of before."""
-    stages = {
-        name: value
-        for name, value in vars(node).items()
-        if type(value).__module__.startswith(_STATE)
-        or (isinstance(value, tuple) and value and type(value[0]).__module__.startswith(_STATE))
-    }
-    vars(node).update(copy.deepcopy(stages, {id(node): node}))
-    try:
-        yield
-    finally:
-        vars(node).update(stages)

@@ -5,8 +5,8 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from izmp_dynamics.nodes.health import WARN, Health
-from izmp_dynamics.verdict.findings import ReportFinding
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.nodes.health import Health
 
 
 class PeriodicJudge(ABC):
@@ -22,7 +22,7 @@ class PeriodicJudge(ABC):
         self._every = every
         self._last = time.monotonic()
         self._working = False
-        self._found: tuple[ReportFinding, ...] | str | None = None
+        self._found: tuple[Finding, ...] | str | None = None
         self._stated: set[str] = set()
 
     @abstractmethod
@@ -30,7 +30,7 @@ class PeriodicJudge(ABC):
         """What there is to judge; it must not take long."""
 
     @abstractmethod
-    def findings(self, given: Any) -> tuple[ReportFinding, ...]:
+    def findings(self, given: Any) -> tuple[Finding, ...]:
         """Judge it."""
 
     def due(self) -> bool:
@@ -46,7 +46,7 @@ class PeriodicJudge(ABC):
             for key in self._stated - {finding.key for finding in found}:
                 self._health.clear(key)
             for finding in found:
-                self._health.remark(finding.key, WARN, finding.sentence)
+                self._health.remark(finding.key, finding.level, finding.sentence)
             self._stated = {finding.key for finding in found}
         if not self._working and self.due():
             self._last, self._working = time.monotonic(), True

@@ -1,7 +1,9 @@
 """Node player: the sensors of a recording, and /clock, for the graph beside it."""
 
 import threading
+import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +12,202 @@ from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from izmp_dynamics.bags.batch import Message
+from izmp_dynamics.bags.batch import Message, resolve_topic
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.base.errors import IzmpError, RobotFileError
-from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.bag_player import RESULTS, BagPlayer
-from izmp_dynamics.nodes.graph_pace import GraphPace
+from izmp_dynamics.base.errors import IzmpError, ReplayError, RobotFileError
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.nodes.health import Input
+from izmp_dynamics.nodes.messages import message_class
+from izmp_dynamics.nodes.others import GraphPace, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.pause import some_are_behind
 from izmp_dynamics.nodes.process import shut_down, until_shutdown
-from izmp_dynamics.nodes.qos import DEPTH
-from izmp_dynamics.nodes.receiving import stamp_of_bytes
+from izmp_dynamics.nodes.qos import DEPTH, RESULT
+from izmp_dynamics.nodes.topic_node import RELIABLE_PATIENCE
+from izmp_dynamics.nodes.wire import stamp_of_bytes
+
+SETTLED = 1.0
+"""Time for which the numbers of subscribers must not change before the first message [s]."""
+
+LOOK_EVERY = 0.02
+"""Time between two looks at the subscribers [s]."""
+
+ANNOUNCED_EVERY = 5.0
+"""Time after which it is said who is waited for [s]."""
+
+RESULTS = ('mr_ad/izmp', 'ir_md/izmp', 'cop')
+QUIET = 2.5
+"""Time without any of these results after which there are no more [s]."""
+
+AHEAD = 100
+"""Joint messages by which the player may be ahead of a graph that it waits for."""
+
+LONGEST_WAIT = 15.0
+"""Time after which it is an error that somebody does not listen [s]."""
+
+
+class BagPlayer:
+    """Publishes the topics of a robot file from a bag, in the order in which they were recorded.
+
+    A topic that was recorded in a namespace is published under the name of the robot file. The
+    stamps stay as they are.
+
+    Args:
+        node: publishes.
+        path: the bag.
+        robot: names the topics.
+        rate: how many times as fast as recorded.
+
+    Attributes:
+        published: messages so far.
+        joints: those of the joints among them.
+        joints_topic: the name of these in the bag.
+        observe: is given each message when it is published.
+        pass_time: is given the recorded time [ns], now and then while nothing was recorded.
+
+    Raises:
+        BagError: if the bag cannot be read.
+        ReplayError: if it has none of the topics.
+    """
+
+    def __init__(self, node: Node, path: Path, robot: RobotFile, rate: float = 1.0) -> None:
+        self.node = node
+        self.robot = robot
+        self.rate = rate
+        self.bag = BagReader(path)
+        self.published = self.joints = 0
+        self.observe: Callable[[Message], None] = lambda message: None
+        self.pass_time: Callable[[int], None] = lambda stamp: None
+        self._publishers: dict[str, Any] = {}
+        self._topics: list[str] = []
+        for wanted in robot.topics():
+            name = resolve_topic(wanted, self.bag.topics)
+            if name is not None:
+                kind = message_class(self.bag.topics[name].msgtype)
+                self._publishers[name] = node.create_publisher(kind, wanted, RESULT)
+                self._topics.append(wanted)
+        self._played = {name: Input(name, '') for name in self._publishers}
+        self.joints_topic = resolve_topic(robot.joints.topic, self._publishers)
+        if not self._publishers:
+            raise ReplayError(
+                f"None of the robot file's topics is in '{path}'.",
+                kind='no_topics',
+                path=str(path),
+            )
+
+    @property
+    def duration(self) -> float:
+        """Length of the recording [s]."""
+        return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
+
+    @property
+    def ends_uneven(self) -> bool:
+        """Whether some topics ended before others, so that nodes wait longer for what follows."""
+        return some_are_behind(self._played.values(), RELIABLE_PATIENCE)
+
+    def joints_in(self, messages: int) -> int:
+        """How many joint messages come with so many messages of the busiest topic, at least 1."""
+        counts = {name: self.bag.topics[name].count for name in self._publishers}
+        return max(1, messages * counts.get(self.joints_topic or '', 0) // max(counts.values()))
+
+    def wait_for_listeners(
+        self, stop: threading.Event, patience: float = LONGEST_WAIT, recorder: bool = False
+    ) -> None:
+        """Wait until the graph listens to every topic, by name, and nobody else comes.
+
+        Args:
+            stop: ends it early.
+            patience: time after which it is given up [s].
+            recorder: whether to wait for the recorder, too.
+
+        Raises:
+            ReplayError: if somebody is missing; names who lacks what.
+        """
+        listeners = Listeners(self.node, self.robot, self._topics, recorder)
+        begin = changed = time.monotonic()
+        found, announced = (-1, -1), begin
+        while not stop.is_set():
+            missing, now = listeners.missing(), time.monotonic()
+            connected = sum(p.get_subscription_count() for p in self._publishers.values())
+            if (listeners.count(), connected) != found:
+                found, changed = (listeners.count(), connected), now
+            if not missing and connected >= found[0] and now - changed > SETTLED:
+                return
+            if now - begin > patience:
+                raise ReplayError(
+                    f'After {patience:g} s these nodes of the namespace '
+                    f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
+                    'first; their log says why they do not come.',
+                    kind='no_listener',
+                    missing=tuple(missing),
+                )
+            if missing and now - announced > ANNOUNCED_EVERY:
+                announced = now
+                self.node.get_logger().info(f'Waiting for {said(missing)}.')
+            time.sleep(LOOK_EVERY)
+
+    def wait_for_results(self, stop: threading.Event) -> None:
+        """Wait until the graph has nothing more to say about what was played.
+
+        Args:
+            stop: ends it early.
+        """
+        last = time.monotonic()
+
+        def note(_: bytes) -> None:
+            nonlocal last
+            last = time.monotonic()
+
+        watches = [
+            self.node.create_subscription(PointStamped, topic, note, RESULT, raw=True)
+            for topic in RESULTS
+        ]
+        quiet = QUIET + RELIABLE_PATIENCE if self.ends_uneven else QUIET
+        while not stop.is_set() and time.monotonic() - last < quiet:
+            time.sleep(LOOK_EVERY)
+        for watch in watches:
+            self.node.destroy_subscription(watch)
+
+    def play(
+        self,
+        stop: threading.Event,
+        is_behind: Callable[[], bool] = lambda: False,
+        progress: Callable[[float], None] = lambda fraction: None,
+    ) -> None:
+        """Publish everything at the times at which it was recorded.
+
+        Args:
+            stop: ends it early.
+            is_behind: whether the graph has more to do than it should; then it is waited for, so
+                that nothing is lost on a computer that is too slow.
+            progress: is called now and then with the fraction that is done.
+        """
+        begin, first = time.monotonic(), None
+        for message in self.bag.messages(list(self._publishers)):
+            first = message.received if first is None else first
+            due = begin + (message.received - first) / NANOSECONDS / self.rate
+            if self.published % 500 == 0:
+                progress((message.received - first) / NANOSECONDS / max(self.duration, 1e-9))
+            while (wait := due - time.monotonic()) > 0.0 and not stop.is_set():
+                self.pass_time(message.received - round(wait * self.rate * NANOSECONDS))
+                time.sleep(min(wait, LOOK_EVERY))
+            while is_behind() and not stop.is_set():
+                time.sleep(0.001)
+            if stop.is_set():
+                return
+            self.joints += message.topic == self.joints_topic
+            self.observe(message)
+            raw = bytes(message.raw)
+            self._played[message.topic].received(stamp_of_bytes(raw))
+            self._publishers[message.topic].publish(raw)
+            self.published += 1
+        progress(1.0)
+
+    def close(self) -> None:
+        """Close the bag."""
+        self.bag.close()
+
 
 PATIENCE = 300.0
 """Time that the graph is given to start, unless the parameter says otherwise [s]."""
@@ -74,7 +262,7 @@ class Player(Node):
         try:
             with until_shutdown():
                 self._player.wait_for_listeners(self._stop, self._patience, self._recorder)
-                self._player.play(self._stop, self._is_behind)
+                self._player.play(self._stop, lambda: any(pace.is_behind for pace in self._paces))
                 self.get_logger().info(f'Played {self._player.published} messages.')
                 self._player.wait_for_results(self._stop)
         except Exception as error:
@@ -90,10 +278,6 @@ class Player(Node):
         if message.topic == self._player.joints_topic:
             for pace in self._paces:
                 pace.published(stamp_of_bytes(message.raw))
-
-    def _is_behind(self) -> bool:
-        """Whether a node of the graph has more to do than it should."""
-        return any(pace.is_behind for pace in self._paces)
 
     def _publish_clock(self, stamp: int) -> None:
         """Publish the time of the recording [ns]."""

@@ -1,7 +1,7 @@
-"""Running a node in a process: start, spin, stop without a traceback."""
+"""Running a node in a process: discover others, start, spin, stop without a traceback."""
 
-import gc
 import logging
+import os
 import re
 import signal
 import sys
@@ -16,11 +16,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.nodes.discovery import discover_quickly
+from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.nodes.parameters import warn_of_unknown_parameters
 from izmp_dynamics.nodes.pause import LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.nodes.start_up import SIGNALS, ForwardedLog
-from izmp_dynamics.nodes.unknown_parameters import warn_of_unknown_parameters
 
 SWITCH_INTERVAL = 5e-4
 """Time after which a thread that reports makes way for the one that receives [s]."""
@@ -139,7 +139,6 @@ def spin_node(
             signal.signal(number, signal.SIG_IGN)
         if running is not None:
             running.destroy()
-        gc.freeze()  # no garbage collection at exit, which takes a second or more
     return int(running is not None and getattr(running.node, 'failed', False))
 
 
@@ -189,3 +188,34 @@ def spin_on(executor: SingleThreadedExecutor, log: Any) -> None:
         except Exception:
             if rclpy.ok():
                 log.error(f'An error in a timer or a service:\n{traceback.format_exc()}')
+
+
+_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+"""Environment variables of Fast DDS from 3.0 on, and before."""
+
+_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_MIDDLEWARE = 'RMW_IMPLEMENTATION'
+
+
+def discover_quickly() -> None:
+    """Let Fast DDS use a profile of this package, unless the user has one.
+
+    On this computer only (`ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST`) it is the one whose sockets
+    are bound to the loopback interface; the range is then left to the profile.
+    """
+    if any(name in os.environ for name in _PROFILES):
+        return
+    profile = 'config/fastdds_profiles.xml'
+    fast_dds = 'fastrtps' in os.environ.get(_MIDDLEWARE, 'rmw_fastrtps_cpp')
+    if fast_dds and os.environ.get(_RANGE) == 'LOCALHOST':
+        profile = 'config/fastdds_loopback.xml'
+        os.environ[_RANGE] = 'SYSTEM_DEFAULT'
+    os.environ.update(dict.fromkeys(_PROFILES, str(find_resource(profile))))
+
+
+def stay_on_this_computer() -> None:
+    """Discover nodes of this computer only, unless the user says otherwise.
+
+    To be called before `discover_quickly`.
+    """
+    os.environ.setdefault(_RANGE, 'LOCALHOST')

@@ -8,11 +8,10 @@ parameters are left to an executor in another thread, which this one's subscript
 Where the computer is too slow, messages wait in the queues of the middleware. Once one has waited
 too long, all that wait are skipped, on all topics together: whole instants are lost and counted,
 and what is computed is fresh. Where several processes need the messages of the same instants,
-`kept_stretches` says which.
+`overload` says which.
 """
 
 import gc
-import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -35,8 +34,8 @@ from rclpy.serialization import deserialize_message
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.health import STARTUP
-from izmp_dynamics.nodes.kept_stretches import KeptStretches
-from izmp_dynamics.nodes.losses import Losses
+from izmp_dynamics.nodes.overload import KeptSegments, Losses
+from izmp_dynamics.nodes.wire import stamp_of_bytes
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -61,9 +60,6 @@ LONGEST_REST = 0.02
 
 _LONGEST_SILENCE = round(LONGEST_REST * NANOSECONDS)
 """A message after a pause says nothing about the next one [ns]."""
-
-_STAMP_AT, _LITTLE, _BIG = 4, struct.Struct('<iI'), struct.Struct('>iI')
-"""Where the bytes of a message with a header have its stamp, and how, by their second byte."""
 
 
 @dataclass(eq=False)
@@ -203,7 +199,7 @@ class Receiver:
         self._kept: dict[Reception, tuple[int, Any]] = {}  # taken, not handed out yet
         self.paused = False
         self.longest_wait: float | None = None
-        self.stretches: KeptStretches | None = None
+        self.segments: KeptSegments | None = None
         self._first = 0
 
     def subscribe(
@@ -407,8 +403,8 @@ class Receiver:
             self._first = self._first or received
             starts = received < self._first + STARTUP * NANOSECONDS
             wait = 0 if starts else time.time_ns() - received
-            if self.stretches is not None and ready[k].raw:
-                if not self.stretches.keep(stamp_of_bytes(message), wait):
+            if self.segments is not None and ready[k].raw:
+                if not self.segments.keep(stamp_of_bytes(message), wait):
                     skipped[ready[k].topic] += 1
                     take_next(k)
                     continue
@@ -430,15 +426,6 @@ class Receiver:
         for reception in self._receptions if numbers else ():
             if numbers[reception.topic]:
                 reception.lost(Reason.SKIPPED, numbers[reception.topic])
-
-
-def stamp_of_bytes(message: bytes) -> int:
-    """Stamp of a message with a header [ns]; 0 if it is too short to have one."""
-    if len(message) < _STAMP_AT + _LITTLE.size:
-        return 0
-    seconds, rest = (_LITTLE if message[1] else _BIG).unpack_from(message, _STAMP_AT)
-    stamp: int = seconds * NANOSECONDS + rest
-    return stamp
 
 
 def _skip(receptions: Iterable[Reception]) -> Counter[str]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.periodic_judge import PeriodicJudge
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.verdict.findings import ReportFinding
 from izmp_dynamics.verdict.recent import Instant, Recent
 
 EVERY = 5.0
@@ -65,7 +65,7 @@ class RecentFindings(PeriodicJudge):
         self._judged = self.recent.newest
         return Given(self.recent.snapshot(), tuple(self._outages()), self.recent.era)
 
-    def findings(self, given: Given) -> tuple[ReportFinding, ...]:
+    def findings(self, given: Given) -> tuple[Finding, ...]:
         """Judge them, and publish the events."""
         judged = self.recent.judge(given.instants, given.outages)
         self._events.publish(judged.events, judged.first, judged.last, given.era)

@@ -1,16 +1,183 @@
-"""The nodes by name."""
+"""The nodes by name; those of the graph with what each takes, is given and computes."""
 
 import ast
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from izmp_dynamics.base.errors import UnknownNameError
-from izmp_dynamics.nodes.tasks import TASKS
+
+if TYPE_CHECKING:
+    from izmp_dynamics.model.robot_file import RobotFile
+    from izmp_dynamics.model.signals import Signal
+
+
+@dataclass(frozen=True)
+class Task:
+    """A node of the graph.
+
+    Attributes:
+        node: its name.
+        purpose: in a sentence.
+        computes: of `stages.PARTS`, what it computes from sensors and what it is given.
+        given: what other nodes compute.
+        sensors: kinds of the robot's signals that it subscribes to. acd computes from joints
+            alone: the others show it whether the robot moves while joints repeat their positions.
+        settings: sections of the robot file, or single settings, that are its parameters.
+    """
+
+    node: str
+    purpose: str
+    computes: frozenset[str]
+    given: frozenset[str]
+    sensors: frozenset[str]
+    settings: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole graph."""
+        return len(self.computes) > 1
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether nobody needs its results but those who ask for pose or IR-MD."""
+        return self.computes <= {'world', 'ir_md'}
+
+    @property
+    def has_root_sensors(self) -> bool:
+        """Whether the motion of the root, in itself or in the world, is computed."""
+        return bool(self.computes & {'root', 'world'})
+
+    def is_idle(self, robot: 'RobotFile') -> bool:
+        """Whether it has nothing to do, as the position of the robot is not known."""
+        return self.is_lazy and robot.position is None
+
+    def signals(self, robot: 'RobotFile') -> list['Signal']:
+        """Signals of a robot that it subscribes to."""
+        unused = set() if robot.ground.source == 'feet_imus' else {'foot_imus'}
+        kinds = frozenset() if self.is_idle(robot) else self.sensors - unused
+        return [signal for signal in robot.signals() if signal.kind in kinds]
+
+
+def _task(
+    node: str, purpose: str, *, computes: str, settings: str, sensors: str = '', given: str = ''
+) -> Task:
+    return Task(
+        node,
+        purpose,
+        computes=frozenset(computes.split()),
+        given=frozenset(given.split()),
+        sensors=frozenset(sensors.split()),
+        settings=tuple(settings.split()),
+    )
+
+
+TASKS = {
+    'composed': _task(
+        'izmp_dynamics',
+        'The sensors in, everything out that the single nodes publish, in one process.',
+        sensors='joints imu accelerometers position ground feet foot_imus',
+        computes='joints root mr_ad world ir_md verdict',
+        settings=(
+            'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md low_pass '
+            'noise pairing rates root_acceleration'
+        ),
+    ),
+    'acd': _task(
+        'acd',
+        'joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1).',
+        sensors='joints imu feet',
+        computes='joints',
+        settings='acd rates filter.half_width low_pass pairing',
+    ),
+    'angular_acceleration': _task(
+        'angular_acceleration',
+        'imu, accelerometers → root_acceleration, root_twist (eqs. 23–29).',
+        sensors='imu accelerometers',
+        given='joints',
+        computes='root',
+        settings='angular_acceleration noise.accelerometer filter.half_width low_pass pairing '
+        'gravity',
+    ),
+    'mr_ad': _task(
+        'mr_ad',
+        'joint_kinematics, root_acceleration, root_twist → contact wrench (eqs. 12, 13).',
+        given='joints root world',
+        computes='mr_ad',
+        settings='gravity',
+    ),
+    'localizer': _task(
+        'localizer',
+        'position and IMU → odom and TF from the world to the robot (sect. 4.5).',
+        sensors='imu position',
+        given='joints',
+        computes='world',
+        settings=(
+            'gravity ir_md.difference filter.half_width low_pass pairing noise.gyroscope '
+            'noise.orientation noise.position'
+        ),
+    ),
+    'ir_md': _task(
+        'ir_md',
+        'joint_kinematics, odom → contact wrench from differenced momentum (sect. 4.4.2).',
+        given='joints world',
+        computes='ir_md',
+        settings='gravity ir_md acd.max_gap',
+    ),
+    'izmp': _task(
+        'izmp',
+        'Contact wrenches and feet → points on the ground, margins, polygon, frame nif.',
+        sensors='imu position ground feet foot_imus',
+        given='joints root mr_ad world ir_md',
+        computes='verdict',
+        settings='fall_alarm gravity ground filter.half_width low_pass pairing',
+    ),
+}
+"""Name of the executable → its task."""
+
+SEPARATE = {task.node: task for task in TASKS.values() if not task.is_whole}
+"""The nodes of a graph that is not composed."""
+
+COMPUTED_BY = {part: task.node for task in SEPARATE.values() for part in task.computes}
+"""Of `stages.PARTS` what → the node that computes it there."""
+
+
+def refusal(node: str, settings: Iterable[str]) -> str:
+    """State which of these settings other nodes have as well, and the way to set them.
+
+    Composed, one node has all settings, each once. Where the nodes are processes of their own, the
+    others would go on with the old value.
+
+    Args:
+        node: on which they are to be changed.
+        settings: e.g. 'low_pass.cutoff'.
+
+    Returns:
+        Empty if no other node has them.
+    """
+    if node not in SEPARATE:
+        return ''
+    for setting in settings:
+        others = [other for other in SEPARATE if other != node and has(other, setting)]
+        if others:
+            return (
+                f'{setting} holds for the whole graph, also for {", ".join(others)}, which run in '
+                'processes of their own: set it in the robot file and restart the nodes, or run '
+                'them in one process (composed:=true), where it is a parameter of the node '
+                'izmp_dynamics and takes effect at once.'
+            )
+    return ''
+
+
+def has(node: str, setting: str) -> bool:
+    """Whether a setting is a parameter of a node."""
+    return not {setting, setting.partition('.')[0]}.isdisjoint(SEPARATE[node].settings)
+
 
 NODES = {
     **dict.fromkeys(TASKS, 'izmp_dynamics.nodes.graph_node:GraphNode'),

@@ -1,57 +1,57 @@
 """What a node of the graph subscribes to: sensors, and results of other nodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
-from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu
-from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.force_watch import ForceWatch
-from izmp_dynamics.nodes.health import ERROR, WARN, Input
+from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.imu_watch import ImuWatch
-from izmp_dynamics.nodes.joints_input import JointsInput
+from izmp_dynamics.nodes.inputs import JointsInput, PoseInput
+from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.outputs import Outputs
-from izmp_dynamics.nodes.position_input import GroundInput, PositionInput
-from izmp_dynamics.nodes.sensor_rig import SensorRig
+from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.nodes.wire import ImuSample, TrajectorySample, WrenchSample
+from izmp_dynamics.nodes.transforms import FrameNames
+from izmp_dynamics.nodes.wire import ImuSample, PoseSample, TrajectorySample, WrenchSample
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
-from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.rig import Rig, make_rig
+from izmp_dynamics.results.topics import TOPICS
 from izmp_dynamics.signals.imu import rotations, with_gravity
 
-
-class Given(NamedTuple):
-    """A topic of results of another node.
-
-    Attributes:
-        part: of `stages.PARTS`.
-        msgtype: class of its messages.
-        node: which publishes it.
-    """
-
-    part: str
-    msgtype: Any
-    node: str
+_SENSORS = {
+    'imu': ("start the IMU's driver, or remap its topic.", True),
+    'accelerometers': (
+        "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
+        True,
+    ),
+    'feet': ("start the foot sensor's driver, or delete wrench in the robot file.", False),
+    'foot_imus': (
+        "start the driver of the foot's IMU; without it the ground is that of the sole.",
+        False,
+    ),
+}
+"""Kind of signal → what to do if it has no publisher, and whether nothing comes out without it."""
 
 
 GIVEN = {
-    'joint_kinematics': Given('joints', JointTrajectory, 'acd'),
-    'root_acceleration': Given('root', AccelStamped, 'angular_acceleration'),
-    'root_twist': Given('root', TwistStamped, 'angular_acceleration'),
-    'mr_ad/contact_wrench': Given('mr_ad', WrenchStamped, 'mr_ad'),
-    'odom': Given('world', Odometry, 'localizer'),
-    'ir_md/contact_wrench': Given('ir_md', WrenchStamped, 'ir_md'),
+    'joint_kinematics': 'joints',
+    'root_acceleration': 'root',
+    'root_twist': 'root',
+    'mr_ad/contact_wrench': 'mr_ad',
+    'odom': 'world',
+    'ir_md/contact_wrench': 'ir_md',
 }
-"""Topic, which is also the signal of the evaluator → what it gives."""
+"""Result of another node, which is also the signal of the evaluator → which of `stages.PARTS`."""
 
 LATER = ('world', 'ir_md')
 """What is subscribed to as soon as somebody asks for what follows from it."""
@@ -74,7 +74,7 @@ class Sensors:
     def __init__(self, node: TopicNode) -> None:
         self._node, self._health = node, node.health
         self._computes, self._given = node.task.computes, node.task.given
-        self._is_idle = node.task.is_lazy and node.robot.position is None
+        self._is_idle = node.task.is_idle(node.robot)
         self.source = 'imu'
         self.is_placed = 'world' in self._computes
         self._subscribed: set[str] = set()
@@ -88,14 +88,8 @@ class Sensors:
 
     def configure(self, robot: RobotFile) -> None:
         """Follow another robot file."""
-        topics = [robot.imu.topic] if self._computes & {'root', 'world', 'verdict'} else []
-        if 'root' in self._computes:
-            topics += [sensor.topic for sensor in robot.accelerometers]
-        if 'verdict' in self._computes:
-            topics += [foot.wrench.topic for foot in robot.feet if foot.wrench]
-            topics += [] if robot.ground.topic is None else [robot.ground.topic]
-            by_imus = robot.ground.source == 'feet_imus'
-            topics += [foot.imu.topic for foot in robot.feet if foot.imu and by_imus]
+        places = self._computes & {'root', 'world', 'verdict'}
+        topics = [signal.topic for signal in self._node.task.signals(robot)] if places else []
         self.frames = SensorRig(robot, self._node.model, topics, self._node.frame_names)
         self._frames_seen: dict[str, str] = {}
         states = self._node.task.has_root_sensors  # another node does it where this one does not
@@ -108,7 +102,10 @@ class Sensors:
         Raises:
             IzmpError: if a frame is no link of the robot, or not where it has to be.
         """
-        return None if self._is_idle else self.frames.make()
+        rig = None if self._is_idle else self.frames.make()
+        if rig is not None and 'verdict' in self._computes:
+            self._remark_on_ground(rig)
+        return rig
 
     def follow(self, evaluator: Evaluator) -> None:
         """Let a new evaluator learn what is subscribed to for that."""
@@ -117,31 +114,56 @@ class Sensors:
 
     def subscribe(self, outputs: Outputs) -> None:
         """Subscribe to all that is needed from the start, or as soon as somebody asks for it."""
-        computes, robot = self._computes, self._robot
-        if robot.position is None and computes & set(LATER):
+        computes = self._computes
+        if self._robot.position is None and computes & set(LATER):
             lost = 'odometry and no IR-MD' if 'world' in computes else 'IR-MD'
             sentence = f'The robot file names no position; there is no {lost}.'
             self._health.values['position'] = sentence
-        if self._is_idle:
-            return
-        if 'joints' in computes:
+        if not self._is_idle:
+            self.subscribe_to_sensors(self._robot)
+            self._subscribe_to_results(outputs)
+
+    def subscribe_to_sensors(self, robot: RobotFile) -> None:
+        """Subscribe to the sensors that are needed, each once."""
+        for signal in self._node.task.signals(robot):
+            if signal.name not in self._subscribed:
+                self._subscribed.add(signal.name)
+                self._subscribe(signal)
+
+    def _subscribe(self, signal: Signal) -> None:
+        kind = signal.name.partition('[')[0]
+        if kind == 'joints':
             self._joints = JointsInput(self._node, partial(self._node.collect, 'joints'))
-        if not self._given and 'root' not in computes:
-            self._subscribe_to_witnesses()
-        if computes & {'root', 'world', 'verdict'}:
-            source = "start the IMU's driver, or remap its topic."
-            self._subscribe(robot.imu.topic, Imu, self._take_imu, source, 'imu')
-        if 'root' in computes:
-            self._subscribe_to_accelerometers()
-        self.subscribe_to_feet(robot)
-        if robot.position is not None and computes & {'world', 'verdict'}:
-            topic, take = robot.position.topic, self._take_position
-            PositionInput(self._node, topic, take, self.learn_frame, self.choose_source)
-        self._subscribe_to_results(outputs)
+        elif kind == 'position':
+            PoseInput(self._node, signal, self._take_position, self.choose_source)
+        elif kind == 'ground':
+            PoseInput(self._node, signal, self._take_ground)
+        elif self._computes == {'joints'}:
+            why = 'without it, joints that hang may go unnoticed.'
+            self._subscribe_to_sensor(signal, partial(self._take, signal.name), why, False)
+        else:
+            source, required = _SENSORS[kind]
+            take = self._take_imu if kind == 'imu' else self._take_mounted
+            entry = self._subscribe_to_sensor(signal, partial(take, signal), source, required)
+            if kind == 'accelerometers':
+                self._accelerometers.append(entry)
+
+    def _subscribe_to_sensor(
+        self, signal: Signal, take: Callable[[int, Any], None], source: str, required: bool
+    ) -> Input:
+        return self._node.subscribe(
+            signal.topic,
+            message_class(signal.types[0]),
+            take,
+            source,
+            signal=signal.name,
+            sensor=True,
+            required=required,
+        )
 
     def _subscribe_to_results(self, outputs: Outputs) -> None:
-        for topic, given in GIVEN.items():
-            if given.part in self._given and given.part not in LATER:
+        for topic, part in GIVEN.items():
+            if part in self._given and part not in LATER:
                 self._subscribe_to_result(topic)
         if self._robot.position is not None and self._given & set(LATER):
             self._node.when_wanted(self._node.wants_pose, self._subscribe_later)
@@ -156,85 +178,31 @@ class Sensors:
     def _subscribe_later(self) -> None:
         """Subscribe to the pose, and to IR-MD."""
         self.is_placed = True
-        for topic, given in GIVEN.items():
-            if given.part in self._given and given.part in LATER:
+        for topic, part in GIVEN.items():
+            if part in self._given and part in LATER:
                 self._subscribe_to_result(topic)
 
     def _subscribe_to_result(self, topic: str) -> None:
-        given = GIVEN[topic]
-        take = self._take_kinematics if given.part == 'joints' else partial(self._take, topic)
+        part = GIVEN[topic]
+        take = self._take_kinematics if part == 'joints' else partial(self._take, topic)
         self._node.subscribe(
             topic,
-            given.msgtype,
+            message_class(TOPICS[topic].msgtype),
             take,
-            f'start the node {given.node}.',
-            required=given.part not in LATER or self._node.task.is_lazy,
+            f'start the node {COMPUTED_BY[part]}.',
+            required=part not in LATER or self._node.task.is_lazy,
         )
 
     def _learn_rates(self) -> None:
         """Learn the rates of the accelerometers, which the covariance depends on."""
-        self._subscribe_to_accelerometers(required=False)
+        source, _ = _SENSORS['accelerometers']
+        for signal in self._robot.signals():
+            if signal.name.startswith('accelerometers'):
+                take = partial(self._take_mounted, signal)
+                entry = self._subscribe_to_sensor(signal, take, source, required=False)
+                self._accelerometers.append(entry)
         if self._node.evaluator is not None:
             self.follow(self._node.evaluator)
-
-    def _subscribe(
-        self,
-        topic: str,
-        msgtype: Any,
-        callback: Callable[[int, Any], None],
-        source: str,
-        signal: str,
-        required: bool = True,
-    ) -> Input:
-        self._subscribed.add(topic)
-        return self._node.subscribe(
-            topic, msgtype, callback, source, signal=signal, sensor=True, required=required
-        )
-
-    def _subscribe_to_witnesses(self) -> None:
-        """Subscribe to what shows whether the robot moves while joints repeat their positions."""
-        robot, why = self._robot, 'without it, joints that hang may go unnoticed.'
-        topics = {f'feet[{foot.name}]': foot.wrench.topic for foot in robot.feet if foot.wrench}
-        for signal, topic in ({'imu': robot.imu.topic} | topics).items():
-            msgtype = Imu if signal == 'imu' else WrenchStamped
-            self._subscribe(topic, msgtype, partial(self._take, signal), why, signal, False)
-
-    def _subscribe_to_accelerometers(self, required: bool = True) -> None:
-        source = "start the accelerometer's driver, or set angular_acceleration.method to gyro."
-        for k, sensor in enumerate(self._robot.accelerometers):
-            take, signal = partial(self._take_accelerometer, k), f'accelerometers[{k}]'
-            entry = self._subscribe(sensor.topic, Imu, take, source, signal, required)
-            self._accelerometers.append(entry)
-
-    def subscribe_to_feet(self, robot: RobotFile) -> None:
-        """Subscribe to the sensors of feet and ground that are needed, each once."""
-        if 'verdict' not in self._computes:
-            return
-        for foot in robot.feet:
-            if foot.wrench and foot.wrench.topic not in self._subscribed:
-                self._subscribe(
-                    foot.wrench.topic,
-                    WrenchStamped,
-                    partial(self._take_foot, foot.name, foot.wrench.topic, foot.wrench.frame),
-                    "start the foot sensor's driver, or delete wrench in the robot file.",
-                    f'feet[{foot.name}]',
-                    required=False,
-                )
-            by_imu = foot.imu if robot.ground.source == 'feet_imus' else None
-            if by_imu and by_imu.topic not in self._subscribed:
-                self._subscribe(
-                    by_imu.topic,
-                    Imu,
-                    partial(self._take_foot_imu, foot.name, by_imu.topic, by_imu.frame),
-                    "start the driver of the foot's IMU; without it the ground is that of the "
-                    'sole.',
-                    f'foot_imus[{foot.name}]',
-                    required=False,
-                )
-        topic = robot.ground.topic
-        if topic is not None and topic not in self._subscribed:
-            self._subscribed.add(topic)
-            GroundInput(self._node, topic, self._take_ground, partial(self._learn, topic))
 
     def _take(self, signal: str, stamp: int, sample: Any) -> None:
         self._node.collect(signal, stamp, sample.values)
@@ -246,12 +214,12 @@ class Sensors:
             nothing = np.full(3 * self._node.model.dof, np.nan)
             self._node.collect('joint_kinematics', stamp, nothing)
 
-    def _take_imu(self, stamp: int, sample: ImuSample) -> None:
+    def _take_imu(self, signal: Signal, stamp: int, sample: ImuSample) -> None:
         robot = self._robot
         values, orientation = sample.values, sample.orientation
         if not self.watch.done:
             self.watch.see(stamp, values, orientation)
-        evaluator = self._ready(robot.imu.topic, robot.imu.frame, sample.frame)
+        evaluator = self._ready(signal, sample.frame)
         if evaluator is None:
             return
         if robot.imu.gravity_removed:
@@ -269,42 +237,43 @@ class Sensors:
             if orientation is not None and oriented:
                 self._collect('orientation', stamp, orientation)
 
-    def _take_accelerometer(self, index: int, stamp: int, sample: ImuSample) -> None:
-        sensor = self._robot.accelerometers[index]
-        if self._ready(sensor.topic, sensor.frame, sample.frame):
-            self._collect(f'accelerometers[{index}]', stamp, sample.values[3:])
+    def _take_mounted(self, signal: Signal, stamp: int, sample: ImuSample | WrenchSample) -> None:
+        """Take a sample of an accelerometer of the root, or of a sensor in a foot."""
+        kind, _, name = signal.name.partition('[')
+        if kind == 'feet':
+            self.forces.see(name[:-1], stamp, sample.values)
+        if self._ready(signal, sample.frame) is None:
+            return
+        if kind == 'accelerometers':
+            self._collect(signal.name, stamp, sample.values[3:])
+        else:
+            self._node.collect(signal.name, stamp, sample.values)
 
-    def _take_foot(
-        self, name: str, topic: str, frame: str | None, stamp: int, sample: WrenchSample
-    ) -> None:
-        self.forces.see(name, stamp, sample.values)
-        if self._ready(topic, frame, sample.frame):
-            self._node.collect(f'feet[{name}]', stamp, sample.values)
+    def _take_position(self, stamp: int, sample: PoseSample, child: str | None) -> None:
+        if child is not None:
+            link = self._node.frame_names.link(child)
+            self.frames.learn_positioned(link, self._node.make_evaluator)
+        self._node.collect('position', stamp, sample.position)
+        if sample.orientation is not None and self.source == 'position':
+            self._collect('orientation', stamp, sample.orientation)
 
-    def _take_foot_imu(
-        self, name: str, topic: str, frame: str | None, stamp: int, sample: ImuSample
-    ) -> None:
-        if self._ready(topic, frame, sample.frame):
-            self._node.collect(f'foot_imus[{name}]', stamp, sample.values)
-
-    def _take_position(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        self._node.collect('position', stamp, position)
-        if orientation is not None and self.source == 'position':
-            self._collect('orientation', stamp, orientation)
-
-    def _take_ground(self, stamp: int, position: Array, orientation: Array | None) -> None:
-        if orientation is not None:
-            self._node.collect('ground', stamp, np.concatenate([position, orientation]))
+    def _take_ground(self, stamp: int, sample: PoseSample, child: str | None) -> None:
+        if self._robot.ground.topic is not None:
+            self._learn(self._robot.ground.topic, self._node.frame_names.link(sample.frame))
+        if sample.orientation is not None:
+            pose = np.concatenate([sample.position, sample.orientation])
+            self._node.collect('ground', stamp, pose)
 
     def _collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample of the root; not that of an IMU that cannot be right."""
         if self.watch.usable:
             self._node.collect(signal, stamp, values)
 
-    def _ready(self, topic: str, expected: str | None, frame: str) -> Evaluator | None:
+    def _ready(self, signal: Signal, frame: str) -> Evaluator | None:
         """The evaluator, if there is one; it may need this frame of a message."""
+        topic = signal.topic
         if self._frames_seen.get(topic) != frame:
-            self._check_frame(topic, expected, frame)
+            self._check_frame(topic, signal.frame, frame)
             if topic in self.frames.unknown:
                 self._learn(topic, frame)
             else:
@@ -323,7 +292,7 @@ class Sensors:
                 f"The messages on {topic} name the frame '{frame}', but the robot file states "
                 f"'{expected}', which is used. Correct the one that is wrong."
             )
-            if self._health.remark(key, WARN, sentence):
+            if self._health.remark(key, 'warning', sentence):
                 self._node.get_logger().warning(sentence)
         else:
             self._health.clear(key)
@@ -335,14 +304,6 @@ class Sensors:
             self.source = source
             self._node.make_evaluator()
 
-    def learn_frame(self, link: str) -> None:
-        """Learn from Odometry whose pose it is.
-
-        Raises:
-            IzmpError: if nothing can be made with that link.
-        """
-        self.frames.learn_positioned(link, self._node.make_evaluator)
-
     def _learn(self, topic: str, frame: str) -> None:
         """Learn the frame of a sensor; a wrong one is stated until a message names another."""
         if not self.frames.learn(topic, frame):
@@ -352,7 +313,7 @@ class Sensors:
         except IzmpError as error:
             self.frames.refuse_frames()
             self._frames_seen.clear()
-            if self._health.remark('frames', ERROR, str(error)):
+            if self._health.remark('frames', 'error', str(error)):
                 self._node.get_logger().error(str(error))
 
     def inspect(self, evaluator: Evaluator | None) -> None:
@@ -366,6 +327,18 @@ class Sensors:
             self._joints.inspect(evaluator.joints)
         if 'root' in self._computes:
             self._remark_on_method(evaluator)
+
+    def _remark_on_ground(self, rig: Rig) -> None:
+        """Remark on a ground that moves in a world in which the robot's position is not known."""
+        ground = rig.robot.ground
+        if ground.moves and rig.ground_reference is None and rig.robot.position is None:
+            self._health.remark(
+                'ground',
+                'error',
+                f'The frame of {ground.topic} is no link of the robot, and no position of the '
+                'robot in that frame is known: there is no IZMP. State position in the robot '
+                'file, or publish the ground in a link.',
+            )
 
     def _remark_on_unknown_frames(self) -> None:
         """State what keeps the evaluator from being made."""
@@ -387,9 +360,75 @@ class Sensors:
             names = ', '.join(self._accelerometers[k].topic for k in root.without_messages)
             self._health.remark(
                 'fallen back',
-                WARN,
+                'warning',
                 f'No message on {names} so far: the angular acceleration is the difference '
                 'quotient of the gyroscope.',
             )
         else:
             self._health.clear('fallen back')
+
+
+class SensorRig:
+    """Makes the rig as soon as every frame is known.
+
+    Args:
+        robot: robot file.
+        model: its model.
+        topics: of the sensors that matter here; the others' frames are never asked for.
+        names: of frames in messages.
+    """
+
+    def __init__(
+        self, robot: RobotFile, model: RobotModel, topics: Iterable[str], names: FrameNames
+    ) -> None:
+        self._names = names
+        self.robot = robot
+        self.model = model
+        framed = {s.topic: s for s in robot.signals() if s.mounted or s.name == 'ground'}
+        self._asked = {t for t in topics if t in framed and framed[t].frame is None}
+        self.unknown = set(self._asked)
+        self._frames: dict[str, str | None] = {
+            topic: signal.link or model.root for topic, signal in framed.items()
+        }
+
+    def learn(self, topic: str, frame: str) -> bool:
+        """Learn the frame that messages on a topic name; return whether that is news."""
+        news = topic in self.unknown
+        if news:
+            self._frames[topic] = self._names.link(frame)
+            self.unknown.discard(topic)
+        return news
+
+    def learn_positioned(self, link: str, make: Callable[[], None]) -> None:
+        """Learn from Odometry whose pose it is; if that is news, make what depends on it.
+
+        Args:
+            link: its child_frame_id.
+            make: makes what depends on the rig.
+
+        Raises:
+            IzmpError: if nothing can be made with that link, which is forgotten.
+        """
+        position = self.robot.position
+        if position is None or position.frame is not None or link not in self.model.frame_names:
+            return
+        before = self._frames.get(position.topic, self.model.root)
+        self._frames[position.topic] = link
+        try:
+            if link != before:
+                make()
+        except IzmpError:
+            self._frames[position.topic] = before
+            raise
+
+    def refuse_frames(self) -> None:
+        """Ask for the frames of sensors again, as no rig can be made with these."""
+        self.unknown = set(self._asked)
+
+    def make(self) -> Rig | None:
+        """Make the rig; None while a frame is unknown.
+
+        Raises:
+            IzmpError: if a frame is no link of the robot, or not where it has to be.
+        """
+        return None if self.unknown else make_rig(self.robot, self.model, self._frames)

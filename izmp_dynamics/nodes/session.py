@@ -21,11 +21,16 @@ from rich.live import Live
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.bag_player import AHEAD, BagPlayer, sensor_topics
-from izmp_dynamics.nodes.discovery import discover_quickly, stay_on_this_computer
 from izmp_dynamics.nodes.figures import Figures
-from izmp_dynamics.nodes.other_publishers import OtherPublishers
-from izmp_dynamics.nodes.process import Running, shut_down, until_shutdown
+from izmp_dynamics.nodes.others import OtherPublishers
+from izmp_dynamics.nodes.player import AHEAD, BagPlayer
+from izmp_dynamics.nodes.process import (
+    Running,
+    discover_quickly,
+    shut_down,
+    stay_on_this_computer,
+    until_shutdown,
+)
 from izmp_dynamics.nodes.recorder import Recorder
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.nodes.start_up import signals_handled
@@ -41,6 +46,7 @@ AFTERWARDS = 2.5
 IZMP = 'mr_ad/izmp'
 """What every graph publishes."""
 
+NOT_RECORDED = 'The recording has ended: it cannot be written any more.'
 FEW = 25
 """Messages in that time, as of diagnostics, that are nothing under way."""
 
@@ -75,11 +81,11 @@ class LiveSession:
         overwrite: bool = False,
         own_source: bool = True,
     ) -> None:
-        self.path, self.robot, self.record = path, robot, record
+        self.robot, self.record = robot, record
         self._overwrite = overwrite
         if record is not None:
             BagWriter(record, overwrite=overwrite).try_place()  # before anything starts
-        self._urdf = str(urdf or '')
+        self._robot_file = {'robot': str(path), 'urdf': str(urdf or '')}
         self._own_source = own_source
         self._threads: list[threading.Thread] = []
         self._stop, self._over = threading.Event(), threading.Event()
@@ -101,15 +107,16 @@ class LiveSession:
             stack.callback(self._node.destroy_node)
             self._others = self._other_publishers()
             self._others.refuse()
-            overrides = self._parameters(reliable_inputs=self._own_source)
-            self.graph = Running('composed', overrides)
+            given = _parameters(**self._robot_file, reliable_inputs=self._own_source)
+            self.graph = Running('composed', given)
             stack.callback(self.graph.destroy)
             self._others.own += [self._node, self.graph.node]
             self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
-                self._recorder = Recorder(overrides=self._recorder_parameters())
-                self._recorder.give_up = self._say_that_nothing_is_recorded
+                given = _parameters(output=str(self.record), overwrite=self._overwrite)
+                self._recorder = Recorder(overrides=given)
+                self._recorder.give_up = partial(_say, NOT_RECORDED)
                 stack.callback(self._recorder.destroy_node)
                 others.append(self._recorder)
             self._source = stack.enter_context(ExitStack())
@@ -139,8 +146,8 @@ class LiveSession:
 
     def simulation(self, gait: str, rate: float) -> Source:
         """Let a simulated robot move."""
-        overrides = self._parameters(gait=gait, rate=rate, publish_clock=False)
-        node: Any = node_class('simulation')(overrides=overrides)
+        given = _parameters(**self._robot_file, gait=gait, rate=rate, publish_clock=False)
+        node: Any = node_class('simulation')(overrides=given)
         self._others.own.append(node)
         node.taken = self._taken
         self.graph.node.age.now = lambda: node.stamp
@@ -186,7 +193,8 @@ class LiveSession:
                     self._look_for_others()
                     if not announced and time.monotonic() - begin > WAITING:
                         announced = True
-                        self._say_what_is_awaited()
+                        if awaited := self.awaited():
+                            _say(f'Waiting for {", ".join(awaited)}.')
             worker.join()
         except KeyboardInterrupt:
             with signals_handled(signal.SIG_IGN):  # a second one shall not spoil the summary
@@ -221,28 +229,18 @@ class LiveSession:
             'End that program, or give this session a ROS domain of its own, e.g. '
             f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
         )
-        return OtherPublishers(self._node, [IZMP, *sensor_topics(self.robot)], remedy)
+        return OtherPublishers(self._node, [IZMP, *self.robot.topics()], remedy)
 
     def _look_for_others(self) -> None:
         """Say once if somebody begins to publish the same."""
         if not self._mixed:
             self._mixed = self._others.found()
             if self._mixed:
-                print(self._mixed, file=sys.stderr, flush=True)
+                _say(self._mixed)
 
     def _summary(self) -> str:
         said = [self._figures.summary(), filter_sentence(self.graph.node.robot), self._mixed]
         return '\n'.join(filter(None, said))
-
-    def _say_what_is_awaited(self) -> None:
-        awaited = self.awaited()
-        if awaited:
-            print(f'Waiting for {", ".join(awaited)}.', file=sys.stderr, flush=True)
-
-    def _say_that_nothing_is_recorded(self) -> None:
-        print(
-            'The recording has ended: it cannot be written any more.', file=sys.stderr, flush=True
-        )
 
     def _taken(self) -> int:
         """Joint messages that the graph has taken."""
@@ -285,14 +283,6 @@ class LiveSession:
         for thread in self._threads:
             thread.join(5.0)
 
-    def _parameters(self, **values: Any) -> list[Parameter]:
-        given = {'robot': str(self.path), 'urdf': self._urdf, **values}
-        return [Parameter(name, value=value) for name, value in given.items()]
-
-    def _recorder_parameters(self) -> list[Parameter]:
-        values = {'output': str(self.record), 'overwrite': self._overwrite}
-        return [Parameter(name, value=value) for name, value in values.items()]
-
 
 def filter_sentence(robot: RobotFile) -> str:
     """Say which filter holds, and how to set one."""
@@ -302,6 +292,14 @@ def filter_sentence(robot: RobotFile) -> str:
         'Not filtered. izmp replay chooses a filter by the noise; here state it in the robot '
         'file: filter: {half_width: …} [s]. izmp check proposes one for a recording.'
     )
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def _parameters(**values: Any) -> list[Parameter]:
+    return [Parameter(name, value=value) for name, value in values.items()]
 
 
 def _executor(nodes: list[Node]) -> SingleThreadedExecutor:

@@ -65,9 +65,14 @@ def _end_on_signal(reader: int, patience: list[float | None]) -> None:
         faulthandler.dump_traceback_later(2.0 * longest, exit=True)
         time.sleep(longest)
         print(f'Ended after {longest:g} s; still busy: {_busy()}.', file=sys.stderr)
+    leave(0)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: Python would take it apart for a second, and may wait or abort."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(status)
 
 
 def _busy() -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.model.robot_file import Foot, FootWrench, RobotFile
-from izmp_dynamics.nodes.health import WARN
+from izmp_dynamics.model.feet import Foot, FootWrench
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
@@ -69,7 +69,7 @@ class Tare:
                 f'service {self._node.resolve_service_name("tare")}, or set feet[{foot}].wrench.'
                 f'{_key(self._offset(foot, swing))} in the robot file.'
             )
-            health.remark(finding, WARN, sentence)
+            health.remark(finding, 'warning', sentence)
 
     def tare(self) -> tuple[bool, str]:
         """Set the offsets of the feet in the air; return whether there is one, and a sentence."""

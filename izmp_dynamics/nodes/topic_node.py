@@ -1,16 +1,14 @@
-"""What a node of the graph needs beside its evaluator: parameters, topics, diagnostics, pauses."""
+"""What a node of the graph has beside its evaluator: robot, parameters, topics."""
 
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
-from rclpy.clock import ROSClock
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -20,25 +18,19 @@ from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.nodes.collected import Collected
-from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, WARN, Health, Input, diagnostic_array
-from izmp_dynamics.nodes.kept_stretches import INSTANTS, KeptStretches
+from izmp_dynamics.model.urdf import parse_urdf
+from izmp_dynamics.nodes.health import AGE_LIMIT, Health, Input
 from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
-from izmp_dynamics.nodes.node_settings import NodeSettings
 from izmp_dynamics.nodes.output import Output, ResultAge
-from izmp_dynamics.nodes.parameters import fixed
-from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, set_aside, some_are_behind
+from izmp_dynamics.nodes.overload import INSTANTS, KeptSegments
+from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_description
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.rate_watch import RateWatch
-from izmp_dynamics.nodes.receiving import REPLACED_AFTER
-from izmp_dynamics.nodes.robot_description import given_description
-from izmp_dynamics.nodes.tasks import Task, refusal
+from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.signals.stage import PATIENCE
-from izmp_dynamics.signals.stream import Filtering
 
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
@@ -63,7 +55,6 @@ class TopicNode(ManagedNode):
         age: how old the instants of results are.
         is_ahead: whether results are handed out before their time, in a pause.
         evaluator: makes results of samples; None while a frame of a sensor is not known.
-        collected: samples that it is to take.
     """
 
     evaluator: Evaluator | None
@@ -71,11 +62,10 @@ class TopicNode(ManagedNode):
     def __init__(self, task: Task, overrides: Iterable[Parameter] = ()) -> None:
         super().__init__(task.node, overrides)
         self.task = task
-        self.receiver.handed_out = self.handed_out
         self.begin()
 
     def set_up(self) -> None:
-        """Load robot and model, make the evaluator, advertise and subscribe.
+        """Load robot and model.
 
         Raises:
             IzmpError: if that is not possible.
@@ -115,9 +105,11 @@ class TopicNode(ManagedNode):
         self._settings = NodeSettings(self, self.task.settings, file)
         if not self.task.is_whole and not self._reliable:
             length = INSTANTS / self.robot.rates.bus
-            self.receiver.stretches = KeptStretches(length, 0.5 * self.age_limit)
+            self.receiver.segments = KeptSegments(length, 0.5 * self.age_limit)
         description = given_description(self)
-        self.model = load_model(description or self.robot.urdf_path, self.robot.root)
+        self.model = load_model(
+            self.robot.read_urdf(parse_urdf(description) if description else None), self.robot.root
+        )
         ground = self.robot.ground
         self.frame_names = FrameNames(
             self, self.model.frame_names, ground.frame if ground.moves else None
@@ -133,29 +125,25 @@ class TopicNode(ManagedNode):
         )
         clock = self.get_clock()
         self.age = ResultAge(lambda: int(clock.now().nanoseconds))
-        self._audit()
+        for k, problem in enumerate(self.model.problems):
+            self.health.values[f'URDF {k + 1}'] = str(problem)
         self.topics: dict[str, str] = {}
-        self._pause, self._rates, self.is_ahead = PauseWatch(), RateWatch(), False
+        self.is_ahead = False
         self._outputs_made: list[Output] = []
         self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
         self._demands: list[tuple[Callable[[], bool], Callable[[], None]]] = []
         self._sought: list[str] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.collected, self.evaluator = Collected(), None
-        self.prepare()
-        self.add_on_set_parameters_callback(self._changed)
+        self.evaluator = None
 
     def tear_down(self) -> None:
         """Let the next `set_up` take the settings from the robot file again."""
-        with suppress(ValueError):
-            self.remove_on_set_parameters_callback(self._changed)
         if hasattr(self, '_settings'):
             self._settings.undeclare()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take messages from now on."""
         with self._lock:
-            self._pause = PauseWatch()
             self.health.begin()
         self.get_logger().info(self._summary())
         return super().on_activate(state)
@@ -172,22 +160,6 @@ class TopicNode(ManagedNode):
         )
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Make the evaluator, advertise and subscribe.
-
-        Raises:
-            IzmpError: if that is not possible.
-        """
-
-    @abstractmethod
-    def configure(self, robot: RobotFile) -> None:
-        """Make the evaluator anew, as soon as the frames of the sensors are known.
-
-        Raises:
-            IzmpError: if that is not possible with these settings.
-        """
-
-    @abstractmethod
     def make_evaluator(self) -> None:
         """Make it if the frames of the sensors are known.
 
@@ -196,45 +168,24 @@ class TopicNode(ManagedNode):
         """
 
     @abstractmethod
+    def adopt(self, robot: RobotFile) -> None:
+        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
+
+        Raises:
+            IzmpError: if the stage cannot be made with it.
+        """
+
+    @abstractmethod
     def wants_pose(self) -> bool:
         """Whether anybody asks for what needs the pose of the root in the world."""
 
     @abstractmethod
-    def handed_out(self) -> None:
-        """Go on after a series of messages that waited together."""
-
-    @abstractmethod
-    def evaluate(self) -> None:
-        """Let the evaluator take what was collected, and publish what follows."""
-
-    @abstractmethod
-    def flush(self) -> None:
-        """Hand out what waits for a next sample, as there is none."""
-
-    @abstractmethod
-    def relearn(self, signals: Iterable[str]) -> None:
-        """Learn the rates of some signals again."""
-
-    @abstractmethod
-    def inspect(self) -> None:
-        """Look, before each report, at what is worth a remark."""
-
-    @abstractmethod
-    def look_who_asks(self) -> None:
-        """Look, four times a second, who subscribes to what costs much."""
-
     def collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample for the evaluator."""
-        if self.evaluator is not None:
-            self.collected.add(signal, stamp, values)
 
     def hung(self) -> dict[str, list[tuple[int, int]]]:
         """Signal → first and last instant [ns] of the times in which it hung."""
-        return {} if self.evaluator is None else self.evaluator.hung
-
-    def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
-        return iter(()) if self.evaluator is None else self.evaluator.periods()
+        return {} if self.evaluator is None else self.evaluator.stages.stuck_times
 
     @property
     def robot(self) -> RobotFile:
@@ -296,12 +247,6 @@ class TopicNode(ManagedNode):
         else:
             self._demands.append((wanted, subscribe))
 
-    def _subscribe_on_demand(self) -> None:
-        """Subscribe to what is wanted by now."""
-        demands, self._demands = self._demands, []
-        for demand in demands:
-            self.when_wanted(*demand)
-
     def advertise(
         self, topic: str, msgtype: Any, qos: QoSProfile = RESULT, **constants: Any
     ) -> Output:
@@ -327,19 +272,26 @@ class TopicNode(ManagedNode):
             except Exception as error:
                 self.fail(entry.signal, error)
 
-    def _guarded(self, signal: str) -> '_Guard':
+    @contextmanager
+    def _guarded(self, signal: str) -> Iterator[None]:
         """Let an error cost a message and not the node."""
-        return _Guard(self, signal)
+        try:
+            yield
+        except Exception as error:
+            self.fail(signal, error)
 
     def fail(self, signal: str, error: Exception) -> None:
         """Count and log an error that a message caused."""
-        if isinstance(error, IzmpError):
-            with self._lock:
-                self.health.fail(signal, str(error))
+        known = isinstance(error, IzmpError)
+        if not (known or self.context.ok()):  # nothing can be published any more
+            return
+        with self._lock:
+            if not self.is_configured:  # another thread has cleaned up meanwhile
+                return
+            self.health.fail(signal, str(error) if known else repr(error))
+        if known:
             self.get_logger().error(str(error), throttle_duration_sec=10.0)
-        elif self.context.ok():  # else nothing can be published any more
-            with self._lock:
-                self.health.fail(signal, repr(error))
+        else:
             trace = ''.join(traceback.format_exception(error))
             text = f'{signal}: a message is left out.\n{trace}'
             self.get_logger().error(text, throttle_duration_sec=10.0)
@@ -354,18 +306,6 @@ class TopicNode(ManagedNode):
             else:
                 entry.missed += number
 
-    def _flush_after_pause(self) -> None:
-        """Hand out what waits if no message comes, and go on from before if some come again."""
-        inputs = self.health.inputs
-        newest = max((entry.last for entry in inputs), default=0.0)
-        repaired = self._reliable and some_are_behind(inputs, self.patience)
-        longest = self.patience if repaired else FLUSH_AFTER
-        if self._pause.begins(sum(entry.count for entry in inputs), newest, longest):
-            with self._guarded('flush'):
-                self.evaluate()
-            with self.ahead_of_time(), self._guarded('flush'), set_aside(self):
-                self.flush()
-
     @contextmanager
     def ahead_of_time(self) -> Iterator[None]:
         """Results that are published meanwhile are not published again when their time comes."""
@@ -379,57 +319,13 @@ class TopicNode(ManagedNode):
             for output in self._outputs_made:
                 output.ahead = before
 
-    def _report(self) -> None:
-        now = self.get_clock().now().nanoseconds
-        with self._lock:
-            with self._guarded('inspect'):
-                self.inspect()
-            with self._guarded('rates'):
-                self._look_for_new_rates()
-            for entry in self.health.inputs:
-                self._replace_dead(entry)
-            status = self.health.status()
-        self._diagnostics.publish(diagnostic_array(now, status))
-        log = self.get_logger()
-        if status.level == ERROR:
-            log.error(status.message, throttle_duration_sec=10.0)
-        elif status.level == WARN:
-            log.warning(status.message, throttle_duration_sec=10.0)
-
-    def _look_for_new_rates(self) -> None:
-        """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
-        periods = dict(self.periods())
-        periods.pop('joints', None)
-        changed = self._rates.changed(self.health.inputs, periods)
-        if changed:
-            rates = ', '.join(f'{name} {1.0 / period:.0f} Hz' for name, period in changed.items())
-            self.get_logger().warning(f'New rates: {rates}; learning them again.')
-            self.relearn(changed)
-
-    def _report_inactive(self) -> None:
-        with self._lock:
-            if self.is_configured:
-                name, robot = self.health.name, self.model.name
-                status = DiagnosticStatus(
-                    level=OK, name=name, message='inactive', hardware_id=robot
-                )
-                now = self.get_clock().now().nanoseconds
-                self._diagnostics.publish(diagnostic_array(now, status))
-
-    def _replace_dead(self, entry: Input) -> None:
-        """Subscribe again where messages are published but none come."""
-        dead = self.health.pause(entry) > REPLACED_AFTER
-        if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
-            entry.replaced += 1
-            self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
-
     def _refuse_own_output(self) -> None:
         """Refuse a position that is what the localizer publishes."""
-        position = self.robot.position
-        if position is None or self.resolve_topic_name(position.topic) != self._own_odometry:
+        position, own = self.robot.position, self.resolve_topic_name('odom')
+        if position is None or self.resolve_topic_name(position.topic) != own:
             return
         raise RobotFileError(
-            f"position.topic is '{position.topic}', which is {self._own_odometry} here, where the "
+            f"position.topic is '{position.topic}', which is {own} here, where the "
             "node 'localizer' publishes its own result. Publish the position under another name, "
             "or give these nodes a namespace and state the topics of the robot's sensors as "
             'absolute names (/…).',
@@ -437,67 +333,9 @@ class TopicNode(ManagedNode):
             topic=position.topic,
         )
 
-    @property
-    def _own_odometry(self) -> str:
-        return self.resolve_topic_name('odom')
-
-    def _audit(self) -> None:
-        for k, problem in enumerate(self.model.problems):
-            self.health.values[f'URDF {k + 1}'] = str(problem)
-
     def _path(self, name: str, description: str) -> str:
         value: str = fixed(self, name, '', description)
         return str(Path(value).expanduser()) if value else ''
-
-    def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Apply new settings if the stage can be made with them; else state why not."""
-        try:
-            changed = [item.name for item in parameters if item.name in self._settings]
-            reason = refusal(self.task.node, changed)
-            if reason or not changed:
-                return SetParametersResult(successful=not reason, reason=reason)
-            with self._lock:
-                return self._settings.apply(parameters, self._check, self.configure)
-        except Exception as error:
-            self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
-            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
-
-    def adopt(self, robot: RobotFile) -> None:
-        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
-
-        Raises:
-            IzmpError: if the stage cannot be made with it.
-        """
-        self.configure(robot)
-        self._settings.robot = robot
-
-    def _check(self, robot: RobotFile) -> None:
-        """Refuse settings that do not go with the signals, whose rates may be known by now."""
-        for signal, period in self.periods():
-            Filtering.of(robot, causal=True).check(signal, period)
-
-    def look_after(self, report: bool) -> None:
-        """Do what is due four times a second; `process.Running` calls it.
-
-        Args:
-            report: whether diagnostics are due as well.
-        """
-        if not self.is_active:
-            if report:
-                self._report_inactive()
-            return
-        with self._guarded('diagnostics'):
-            types = self._topic_types() if self._searches else {}
-            clock = self.get_clock()
-            on_clock = isinstance(clock, ROSClock) and clock.ros_time_is_active
-            with self._lock:
-                self.health.see_clock(clock.now().nanoseconds if on_clock else 0)
-                self._searches = [search for search in self._searches if not search(types)]
-                self._subscribe_on_demand()
-                self._flush_after_pause()
-                self.look_who_asks()
-            if report:
-                self._report()
 
     def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:
         """Call a function four times a second until it is True.
@@ -510,6 +348,13 @@ class TopicNode(ManagedNode):
             self._searches.append(search)
             self._sought.append(topic)
 
+    def search_again(self, types: Mapping[str, list[str]]) -> None:
+        """Subscribe to what is there, or wanted, by now; called four times a second."""
+        self._searches = [search for search in self._searches if not search(types)]
+        demands, self._demands = self._demands, []
+        for demand in demands:
+            self.when_wanted(*demand)
+
     def _topic_types(self) -> dict[str, list[str]]:
         """Topic → types; takes milliseconds, so no message waits for it."""
         return dict(self.get_topic_names_and_types())
@@ -517,19 +362,3 @@ class TopicNode(ManagedNode):
 
 def _read(message: Any) -> tuple[int, Any]:
     return stamp_of(message), message
-
-
-class _Guard:
-    """Context in which an error is reported and goes no further."""
-
-    def __init__(self, node: TopicNode, signal: str) -> None:
-        self._node, self._signal = node, signal
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._node.fail(self._signal, error)
-        return True

@@ -1,7 +1,7 @@
 """What the node izmp publishes: points, margin, polygon, fall alarm, events, the frame nif."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -15,15 +15,13 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
 from izmp_dynamics.nodes.event_topic import QOS, EventTopic
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
-from izmp_dynamics.nodes.force_watch import force_findings
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
-    message_class,
     polygon_stamped,
     pose_with_covariance,
     transform_stamped,
 )
-from izmp_dynamics.nodes.output import Output, numbers
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.topic_node import TopicNode
@@ -31,7 +29,7 @@ from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.results.topics import POINTS, TOPICS
+from izmp_dynamics.results.topics import POINTS
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Instant, Recent
@@ -43,6 +41,7 @@ class VerdictOutputs:
     Args:
         node: publishes.
         made: topics of the table of results.
+        send: publishes results that need no pose, by that table.
         broadcaster: of TF.
 
     Attributes:
@@ -52,9 +51,13 @@ class VerdictOutputs:
     """
 
     def __init__(
-        self, node: TopicNode, made: dict[str, Output], broadcaster: TransformBroadcaster
+        self,
+        node: TopicNode,
+        made: dict[str, Output],
+        send: Callable[[Iterable[str], Evaluated, Rig], None],
+        broadcaster: TransformBroadcaster,
     ) -> None:
-        self._health, self._root, self._made = node.health, node.root, made
+        self._health, self._root, self._made, self._send = node.health, node.root, made, send
         self._nif, self._broadcaster = node.frame_names.of(node.frame_names.nif), broadcaster
         name = fixed(
             node,
@@ -64,38 +67,15 @@ class VerdictOutputs:
             'if not given',
         )
         self.frame = EvaluationFrame(node, name or node.model.root)
-        ground, feet = node.robot.ground, node.robot.feet
-        self._ground_frame = ground.frame or ''
-        if not ground.moves:
-            self._ground_frame = node.frame_names.of(self._ground_frame)
-        more = [f'{name}_in_ground' for name in POINTS.values()] if ground.frame else []
-        if feet and all(foot.wrench and not foot.wrench.normal_only for foot in feet):
-            more.append('external_wrench')
-        for name in more:
-            made[name] = node.advertise(name, message_class(TOPICS[name].msgtype))
         self.uncertain = node.advertise('mr_ad/izmp_with_covariance', PoseWithCovarianceStamped)
         self._polygon = node.advertise('support_polygon', PolygonStamped)
         self._markers = Markers(node.advertise('markers', MarkerArray), node.model, node.root)
-        recent = Recent(
-            tuple(foot.name for foot in feet),
-            tuple(bool(foot.wrench and foot.wrench.normal_only) for foot in feet),
-            node.model.total_mass,
-            node.robot.gravity,
-            node.model.com,
-            partial(force_findings, node.robot),
-        )
+        recent = Recent(node.robot, node.model.total_mass, node.model.com)
         events = node.advertise(TOPIC, DiagnosticArray, QOS)
         self._recent = RecentFindings(
             recent, node.health, EventTopic(events), partial(_outages, node)
         ).recent
         self.falls = FallOutputs(node, events)
-
-    @property
-    def world_wanted(self) -> bool:
-        """Whether anybody subscribes to what needs the pose of the root in the world."""
-        names = (POINTS['ir_md'], f'{POINTS["ir_md"]}_in_ground')
-        asked = any(name in self._made and self._made[name].wanted for name in names)
-        return self.frame.in_world or asked
 
     def put(self, instant: Evaluated, known: bool, rig: Rig) -> bool:
         """Publish IZMP and CoP, if the ground and MR-AD's wrench are known; return whether."""
@@ -106,7 +86,7 @@ class VerdictOutputs:
             self._put(instant, rig)
         return known
 
-    def point(self, track: str, instant: Evaluated) -> Array | None:
+    def point(self, track: str, instant: Evaluated, rig: Rig) -> Array | None:
         """Publish a point in the evaluation frame; return it (3,) in the root frame."""
         point: Array = instant.points[track][0]
         stamp = int(instant.stamps[0])
@@ -114,10 +94,8 @@ class VerdictOutputs:
             self._health.count(track, Reason.IN_FLIGHT)
             return None
         name = POINTS[track]
-        in_ground = self._made.get(f'{name}_in_ground')
-        if instant.frame is not None and in_ground is not None:
-            (seen,) = instant.frame.points(point[None])
-            in_ground.numbers(stamp, self._ground_frame, seen)
+        if instant.frame is not None:
+            self._send([f'{name}_in_ground'], instant, rig)
 
         def send(R: Array, p: Array) -> None:
             self._made[name].computed(stamp, self.frame.label, _placed, R, p, point)
@@ -147,18 +125,13 @@ class VerdictOutputs:
         wrench, fall = instant.wrenches['mr_ad'][0], instant.fall
         risk = None if fall is None else (float(fall.probability[0]), bool(fall.alarm[0]))
         self._recent.see(Instant(stamp, ground, wrench, q, instant.world.R[0, 2], risk))
-        izmp, cop = self.point('mr_ad', instant), None
+        izmp, cop = self.point('mr_ad', instant, rig), None
         feet = instant.wrenches.get('cop')
         if feet is not None and all_finite(feet):
-            self._made['feet/contact_wrench'].numbers(stamp, self._root, feet[0])
-            if 'external_wrench' in self._made:
-                topic = TOPICS['external_wrench']
-                external = self._made['external_wrench']
-                external.computed(stamp, self._root, numbers, topic, instant, rig)
-            cop = self.point('cop', instant)
-        margin = float(instant.margins['mr_ad'][0])
-        if math.isfinite(margin):
-            self._made['margin'].numbers(stamp, '', np.array([margin]))
+            self._send(['feet/contact_wrench', 'external_wrench'], instant, rig)
+            cop = self.point('cop', instant, rig)
+        if math.isfinite(instant.margins['mr_ad'][0]):
+            self._send(['margin'], instant, rig)
         draw = self._markers.due(stamp)
         outline = ground.outline() if draw or self._polygon.wanted else None
 

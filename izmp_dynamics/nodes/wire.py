@@ -1,11 +1,13 @@
-"""Messages read from their bytes, as the bag reader does: a tenth of the work.
+"""Messages read from their bytes, as the bag reader does, and written as bytes.
 
-rclpy makes a Python object of every part of a message. Where the numbers lie depends only on the
-strings and lengths in it, which hardly ever change on a topic: see `bags.cdr_layout`.
+rclpy makes a Python object of every part of a message, which is ten times the work. Where the
+numbers lie depends only on the strings and lengths in it, which hardly ever change on a topic: see
+`bags.cdr_layout`. So they are taken from there; and to write, a stamp and some blocks of numbers
+are put into the bytes of a message that was serialized once.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +21,21 @@ from geometry_msgs.msg import (
     WrenchStamped,
 )
 from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 
 _REMEMBERED = 8
 """Layouts of one topic, as of several publishers."""
 
-_STAMP = 4
-"""Byte at which the stamp of a message with a header begins."""
+_STAMP, _NATIVE, _LITTLE, _BIG = 4, *map(struct.Struct, ('=iI', '<iI', '>iI'))
+"""Byte at which the stamp of a message with a header begins, after those that state the encoding,
+and the stamp: in the order of this computer, and in those that the second byte tells apart."""
 
 _TO = ' to '
 """Between two paths: all numbers from the one to the other, which follow each other."""
@@ -142,7 +147,7 @@ class _Layout:
         self.strings = layout.strings
         self._size, self._end = layout.size, layout.constants[-1][0] + len(layout.constants[-1][1])
         self._mask, self._constant = _as_numbers(layout.constants)
-        self._stamp = struct.Struct('<iI' if raw[1] else '>iI')
+        self._stamp = _LITTLE if raw[1] else _BIG
         there = [path for path in paths if '[' not in path or path in layout.paths]
         self._places = tuple(_place(layout, *path.split(_TO)) for path in there)
         self._native = all(dtype.isnative for dtype, _, _ in self._places)
@@ -173,6 +178,15 @@ def _as_numbers(parts: tuple[tuple[int, bytes], ...]) -> tuple[int, int]:
     places = [(8 * begin, part) for begin, part in parts]
     mask = sum((1 << 8 * len(part)) - 1 << place for place, part in places)
     return mask, sum(int.from_bytes(part, 'little') << place for place, part in places)
+
+
+def stamp_of_bytes(raw: bytes) -> int:
+    """Stamp of a message with a header [ns]; 0 if it is too short to have one."""
+    if len(raw) < _STAMP + _NATIVE.size:
+        return 0
+    seconds, rest = (_LITTLE if raw[1] else _BIG).unpack_from(raw, _STAMP)
+    stamp: int = seconds * NANOSECONDS + rest
+    return stamp
 
 
 class MessageReader:
@@ -212,14 +226,6 @@ def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
     return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
 
 
-def _wrench(strings: Any, numbers: list[Array]) -> WrenchSample:
-    return WrenchSample(strings['header.frame_id'], numbers[0])
-
-
-def _joints(strings: Any, numbers: list[Array]) -> JointSample:
-    return JointSample(strings['name'], numbers[0])
-
-
 def _pose(strings: Any, numbers: list[Array]) -> PoseSample:
     values = numbers[0]
     orientation = values[3:7] if len(values) > 3 else None
@@ -244,8 +250,14 @@ _POINT = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'acce
 
 _READ = {
     Imu: ('sensor_msgs/msg/Imu', _IMU, _imu),
-    WrenchStamped: ('geometry_msgs/msg/WrenchStamped', ('wrench',), _wrench),
-    JointState: ('sensor_msgs/msg/JointState', ('position',), _joints),
+    WrenchStamped: (
+        'geometry_msgs/msg/WrenchStamped', ('wrench',),
+        lambda strings, numbers: WrenchSample(strings['header.frame_id'], numbers[0]),
+    ),
+    JointState: (
+        'sensor_msgs/msg/JointState', ('position',),
+        lambda strings, numbers: JointSample(strings['name'], numbers[0]),
+    ),
     PointStamped: ('geometry_msgs/msg/PointStamped', ('point',), _pose),
     PoseStamped: ('geometry_msgs/msg/PoseStamped', ('pose',), _pose),
     PoseWithCovarianceStamped: (
@@ -262,3 +274,93 @@ _READ = {
 def reader_of(msgtype: Any) -> MessageReader | None:
     """Make a reader of messages of this class; None where the middleware reads them."""
     return MessageReader(*_READ[msgtype]) if msgtype in _READ else None
+
+
+_AFTER_JOINTS = 12
+"""Bytes after the accelerations: the number of efforts, which is zero, and time_from_start.
+
+The middleware adds further ones, with any content, which strict readers of a bag refuse.
+"""
+
+
+class Template:
+    """Writes messages of a class whose last fields are all numbers of 8 bytes.
+
+    Args:
+        msgtype: class of the messages, with a header or without.
+        constants: values of other fields than header and numbers, e.g. child_frame_id.
+    """
+
+    def __init__(self, msgtype: Any, **constants: Any) -> None:
+        self._msgtype, self._constants = msgtype, constants
+        self._parts: dict[str, tuple[bytes, bytes]] = {}
+
+    def write(self, stamp: int, frame: str, *numbers: Array) -> bytes:
+        """Write a message.
+
+        Args:
+            stamp: [ns].
+            frame: of its header.
+            numbers: float64 arrays that follow each other in the message and end it.
+        """
+        if frame not in self._parts:
+            self._parts[frame] = self._split(frame, 8 * sum(part.size for part in numbers))
+        begin, middle = self._parts[frame]
+        time = _NATIVE.pack(*divmod(stamp, NANOSECONDS)) if middle else b''
+        return b''.join((begin, time, middle, *(part.tobytes() for part in numbers)))
+
+    def _split(self, frame: str, size: int) -> tuple[bytes, bytes]:
+        """Give what stands before and after the stamp of a message; nothing is after none."""
+        message = self._msgtype(**self._constants)
+        if not hasattr(message, 'header'):
+            return serialize_message(message)[:-size], b''
+        message.header.frame_id = frame
+        raw = serialize_message(message)
+        return raw[:_STAMP], _after_stamp(raw)[:-size]
+
+
+class JointTemplate:
+    """Writes the joint kinematics of an instant as a JointTrajectory with one point.
+
+    Args:
+        names: of the joints.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        zero = [0.0] * len(names)
+        point = JointTrajectoryPoint(positions=zero, velocities=zero, accelerations=zero)
+        message = JointTrajectory(joint_names=list(names))
+        self._without = _after_stamp(serialize_message(message))
+        message.points = [point]
+        raw = serialize_message(message)
+        layout = CdrLayout(standard_types(), 'trajectory_msgs/msg/JointTrajectory', raw)
+        begins = [
+            layout.columns(f'points[0].{part}').offset
+            for part in ('positions', 'velocities', 'accelerations')
+        ]
+        ends = [begin + 8 * len(names) for begin in begins]
+        first, self._second, self._third, self._end = (
+            raw[end:begin]
+            for end, begin in zip([0, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
+        )
+        self._begin, self._first = raw[:_STAMP], _after_stamp(first)
+
+    def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
+        """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
+        time = _NATIVE.pack(*divmod(stamp, NANOSECONDS))
+        if not joints.valid[row]:
+            return b''.join((self._begin, time, self._without))
+        positions, velocities, accelerations = (
+            part[row].tobytes()
+            for part in (joints.positions, joints.velocities, joints.accelerations)
+        )
+        return b''.join(
+            (
+                *(self._begin, time, self._first, positions, self._second, velocities),
+                *(self._third, accelerations, self._end),
+            )
+        )
+
+
+def _after_stamp(raw: bytes) -> bytes:
+    return raw[_STAMP + _NATIVE.size :]

@@ -5,32 +5,29 @@ here once. The samples may come in pieces of any length; every sample is judged 
 of arrival, and an instant is evaluated as soon as no further sample can change it.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.falling import FallStage
 from izmp_dynamics.pipeline.feet import mr_ad_states
 from izmp_dynamics.pipeline.ground import Ground, require_orientation
-from izmp_dynamics.pipeline.inbox import Inbox
 from izmp_dynamics.pipeline.joints import JointGroup
-from izmp_dynamics.pipeline.located import Located
-from izmp_dynamics.pipeline.momentum import IrMdStage
+from izmp_dynamics.pipeline.located import IrMdStage, Located
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Signals
-from izmp_dynamics.signals.stage import PATIENCE, Stage, Tidying
+from izmp_dynamics.signals.stage import PATIENCE, TIDY_AFTER, Stage
 
 
 class Evaluator:
@@ -75,7 +72,7 @@ class Evaluator:
         computes: those that are computed; of the others there is nothing.
 
     Attributes:
-        signals: their names.
+        stages: what was learned and found, signal by signal.
         resets: how often a clock was set back.
         set_back: the signals with the clocks that were set back last.
 
@@ -97,14 +94,13 @@ class Evaluator:
         given: Collection[str] = (),
         computes: Collection[str] = PARTS,
     ) -> None:
-        self.rig = rig
-        self._prompt = prompt
-        self._only_ir_md = only_ir_md
+        self.rig, self._prompt, self._only_ir_md = rig, prompt, only_ir_md
         robot, model = rig.robot, rig.model
         if orientation is None:
             require_orientation(robot)
-        self._stages = stages = Stages(
+        self.stages = stages = Stages(
             rig,
+            self._add_instants,
             groups,
             periods,
             orientation=orientation,
@@ -123,14 +119,13 @@ class Evaluator:
             self._stance = StanceAcceleration(rig, self.feet, causal=live)
         falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
         self._fall = FallStage(rig) if falls else None
-        self._judges = self._fall is not None
+        self._judges = falls
         placed = self.world.position is not None and orientation is not None
         has_ir_md = placed and 'ir_md' in computes
         self._located = Located(stages, IrMdStage(model, robot) if has_ir_md else None)
         self._only_bus = not has_ir_md or robot.ir_md.step == 'bus' or bool(given)
-        self._inbox = Inbox(rig, stages, self._add_instants)
-        self.signals, self._has_world = self._inbox.signals, self._inbox.locates
-        self._tidying = Tidying()
+        self._has_world = stages.locates
+        self._tidied = 0
         self.resets = 0
         self.set_back: tuple[str, ...] = ()
         self._begin()
@@ -144,9 +139,9 @@ class Evaluator:
 
     def _evaluated(self, joints: JointKinematics, root: RootState) -> Evaluated:
         """Evaluate MR-AD and the feet at instants of the bus."""
-        if 'verdict' not in self._stages.computes:
+        if 'verdict' not in self.stages.computes:
             return self._of_motion(joints, root)
-        if self._stages.needs_world:
+        if self.stages.needs_world:
             world = self.world.at(joints.stamps, joints.moving)
         else:
             nowhere = np.full((len(joints), 3), np.nan)
@@ -155,6 +150,7 @@ class Evaluator:
         feet = self.feet.evaluate(joints, root, world.R)
         ground = self.ground.evaluate(joints, root, world, feet)
         mr_ad, com = self._mr_ad(joints, feet.states)
+        self.feet.show(joints, feet, mr_ad)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
@@ -176,7 +172,7 @@ class Evaluator:
 
     def _mr_ad(self, joints: JointKinematics, states: Array) -> tuple[Array, Array]:
         """Contact wrenches (K, 6) of MR-AD, and centres of mass (K, 3)."""
-        given = self._stages.wrench
+        given = self.stages.wrench
         if given is not None:
             return given.at(joints.stamps), np.full((len(joints), 3), np.nan)
         return self.mr_ad.of_states(states)
@@ -185,9 +181,9 @@ class Evaluator:
         """Evaluate what needs no ground."""
         wrenches: dict[str, Array] = {}
         world, com, ground = _nowhere(len(joints))
-        if self._stages.computes & {'mr_ad', 'ir_md'}:
+        if self.stages.computes & {'mr_ad', 'ir_md'}:
             wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root))
-            wrenches = {'mr_ad': wrench} if 'mr_ad' in self._stages.computes else {}
+            wrenches = {'mr_ad': wrench} if 'mr_ad' in self.stages.computes else {}
         return Evaluated(joints, root, world, com, wrenches, {}, {}, ground)
 
     # ---- Samples in, instants out -------------------------------------------------------------
@@ -213,22 +209,18 @@ class Evaluator:
             UnknownNameError: if there is no such signal.
             ShapeError: if its samples have another width.
         """
-        self._inbox.take(signals)
-
-    def uses(self, signal: str) -> bool:
-        """Whether samples of a signal are used here."""
-        return self._inbox.uses(signal)
+        self.stages.take(signals)
 
     def advance(self) -> list[Evaluated]:
         """Return the instants that what was taken completes, usually one piece or none."""
-        clocks, results = self._inbox.clocks, self._advance()
+        clocks, results = self.stages.clock_gates, self._advance()
         while clocks.new_time:
             self.set_back = clocks.turned
             results += self._finish() + self._begin_new_time()
         for signal in clocks.alone:
             self.resets += 1
             self.set_back = (signal,)
-            stage = self._inbox.stage_of(signal)
+            stage = self.stages.stage_of(signal)
             stage.flush()
             results += self._advance()
             stage.reset()
@@ -238,8 +230,8 @@ class Evaluator:
 
     def flush(self) -> list[Evaluated]:
         """Return the instants that are left at the end of the signals."""
-        gates, results = self._inbox.clocks.gates, self._finish()
-        leading = self._inbox.leading
+        gates, results = self.stages.clock_gates.gates, self._finish()
+        leading = self.stages.leading
         while leading in gates and gates[leading].turned:
             results += self._begin_new_time() + self._finish()
         for gate in gates.values():
@@ -257,19 +249,14 @@ class Evaluator:
         If not, `prompt` alone is given instants, unless there is none.
         A ground that moves in the world needs the pose in any case.
         """
-        return self._inbox.locates
+        return self.stages.locates
 
     @locates.setter
     def locates(self, wanted: bool) -> None:
-        wanted = (wanted or self._stages.needs_world) and self._has_world
+        wanted = (wanted or self.stages.needs_world) and self._has_world
         if wanted and not self.locates:
             self._located.reset()
-        self._inbox.locates = wanted
-
-    @property
-    def needs_world(self) -> bool:
-        """Whether the ground moves in the world, so that the IZMP needs the pose."""
-        return self._stages.needs_world
+        self.stages.locates = wanted
 
     @property
     def judges(self) -> bool:
@@ -283,52 +270,18 @@ class Evaluator:
                 self._fall.reset()
             self._judges = wanted
 
-    # ---- What has been learned and found ------------------------------------------------------
-
     @property
     def faults(self) -> dict[str, Faults]:
         """Signal → samples and instants that could not be used, by reason."""
-        faults = self._stages.faults
-        for signal, found in self._inbox.faults.items():
-            faults[signal] = faults.get(signal, Faults()) + found
-        return faults
-
-    @property
-    def hung(self) -> dict[str, list[tuple[int, int]]]:
-        """Signal → first and last instant [ns] of the times in which it hung."""
-        return self._stages.hung
-
-    @property
-    def clocks(self) -> dict[str, PublisherClock]:
-        """Signal → clock of a publisher whose stamps came in bursts."""
-        return self._stages.clocks
-
-    def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals with the time between their samples, as far as it is known [s]."""
-        return self._stages.periods()
-
-    def assume(self, former: 'Evaluator', without: Container[str] = ()) -> None:
-        """Begin with the rates that another one has learned, until a clock is set back.
-
-        Args:
-            former: evaluated the same signals.
-            without: signals whose rates are to be learned.
-
-        Raises:
-            SensingError: if a signal is too slow for the low-pass.
-        """
-        self._stages.assume(former._stages, without)
-
-    def trim(self) -> None:
-        """Drop samples that are too old to be needed; to be called while no joints come."""
-        self._stages.trim()
+        return self.stages.faults
 
     # ---- What is to come ----------------------------------------------------------------------
 
     @property
     def is_set_back(self) -> bool:
         """Whether a clock was set back in what was taken: `advance` before more is taken."""
-        return bool(self._inbox.clocks.new_time or self._inbox.clocks.alone)
+        gates = self.stages.clock_gates
+        return bool(gates.new_time or gates.alone)
 
     @property
     def waits(self) -> bool:
@@ -351,9 +304,9 @@ class Evaluator:
     @property
     def awaited(self) -> tuple[str, ...] | None:
         """Signals whose next sample may complete an instant; None: any may."""
-        inbox, stages = self._inbox, self._stages
+        stages = self.stages
         if not stages.given:
-            return None if self.locates or self.waits else (inbox.leading,)
+            return None if self.locates or self.waits else (stages.leading,)
         results = stages.first_results
         pushed, waits = self._begun, self._begun < len(self._pending)
         if not results:
@@ -365,22 +318,26 @@ class Evaluator:
         lacking = [result.signal for result in results if result.newest < stamp]
         if not lacking and waits:
             return (self.world.awaited,) if 'world' in stages.computes and self.locates else None
-        first = lacking[-1] if lacking else inbox.leading
+        first = lacking[-1] if lacking else stages.leading
         later = stages.later_results if self.locates else ()
         return (first, *(result.signal for result in later if result.signal != first))
 
     def idle_after(self, stamp: int) -> float:
         """Time after joints at `stamp` [ns] in which no samples complete an instant [s].
 
-        As far as that can be foreseen, see `JointStage.idle_after`.
+        As far as that can be foreseen; it ends half a sample before the one that does.
         """
-        return 0.0 if self.waits else self.joints.idle_after(stamp)
+        joints = self.joints
+        if self.waits or not joints.groups:
+            return 0.0
+        ahead = (joints.due(stamp) - stamp) / NANOSECONDS
+        return max(0.0, ahead - 0.25 * joints.groups[0].period)
 
     # ---- The instants that wait ---------------------------------------------------------------
 
     def _stages_for_izmp(self) -> tuple[Stage, ...]:
         """What the first results of an instant need: all but the position of the root."""
-        stages = self._stages
+        stages = self.stages
         parts, found = stages.given | stages.computes, list[Stage]()
         if 'root' in parts or 'world' in stages.computes:
             found.append(self.root)
@@ -403,9 +360,9 @@ class Evaluator:
     def _begin_new_time(self) -> list[Evaluated]:
         """Forget all samples of the time before; take those that came since."""
         self.resets += 1
-        self._stages.reset()
+        self.stages.reset()
         self._begin()
-        self.take(self._inbox.clocks.begin_new_time())
+        self.take(self.stages.clock_gates.begin_new_time())
         return self._advance()
 
     def _add_instants(self, joints: JointKinematics) -> None:
@@ -447,7 +404,7 @@ class Evaluator:
             final: whether rates that are not known yet are learned from what there is.
         """
         self._add_instants(self.joints.flush(final))
-        self._stages.flush(final)
+        self.stages.flush(final)
         self._evaluate_izmp()
         if self._stance is not None:
             self._take_pieces(self._stance.flush())
@@ -478,16 +435,15 @@ class Evaluator:
         joints = self._pending
         if count < len(joints) or not self._only_bus:
             joints = joints.select(rows)
-        instants = [(joints, self._root(joints))]
+        if self.root in self._for_izmp:
+            root = self.root.without_stuck(self.root.evaluate(joints.stamps), joints.moving)
+        else:
+            root = _no_motion(joints.stamps)
+        instants = [(joints, root)]
         if self._stance is not None:
-            instants = self._stance.push(*instants[0], self._bus_period())
+            period = max(1.0 / self.rig.robot.rates.bus, self.joints.groups[0].period)
+            instants = self._stance.push(joints, root, period)
         self._take_pieces(instants)
-
-    def _root(self, joints: JointKinematics) -> RootState:
-        """Motion of the root at decided instants."""
-        if self.root not in self._for_izmp:
-            return _no_motion(joints.stamps)
-        return self.root.without_hanging(self.root.evaluate(joints.stamps), joints.moving)
 
     def _take_pieces(self, instants: list[tuple[JointKinematics, RootState]]) -> None:
         """Evaluate instants of the bus whose root's motion is known."""
@@ -501,10 +457,6 @@ class Evaluator:
         if self._prompt is not None:
             for piece in pieces:
                 self._prompt(piece)
-
-    def _bus_period(self) -> float:
-        """Usual time between the instants of the bus [s]."""
-        return max(1.0 / self.rig.robot.rates.bus, self.joints.groups[0].period)
 
     def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
         """Hand out pending instants, with pose and IR-MD if those are asked for."""
@@ -531,11 +483,13 @@ class Evaluator:
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
         before = int(self._pending.stamps[0]) if len(self._pending) else self._last
-        if not self._tidying.is_due(self._inbox.clocks.newest):
+        now = self.stages.clock_gates.newest
+        if abs(now - self._tidied) < TIDY_AFTER:
             return
-        self._stages.forget(before)
+        self._tidied = now
+        self.stages.forget(before)
         if not len(self._pending):
-            self._stages.trim()
+            self.stages.trim()
 
 
 def _no_motion(stamps: Stamps) -> RootState:

@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import Array, all_finite
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.joints import JointGroup
-from izmp_dynamics.pipeline.kernel_noise import gain_of, joint_weights, overlap
+from izmp_dynamics.pipeline.noise_propagation import gain_of, joint_weights, overlap
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState

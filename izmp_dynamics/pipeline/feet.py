@@ -1,6 +1,5 @@
 """Feet: soles by forward kinematics, measured wrenches brought to the root frame, foot IMUs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +17,7 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import PATIENCE, Stage
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.stability.ground_plane import Soles
 
 
@@ -32,6 +30,8 @@ class FeetState:
         loaded: (K, F) which feet carry load.
         most: (K,) the foot that carries most.
         wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
+        readings: (K, F, 6) of the sensors in their frames; NaN where they are not known [N, N·m].
+        wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
         states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`.
     """
 
@@ -39,6 +39,8 @@ class FeetState:
     loaded: npt.NDArray[np.bool_]
     most: npt.NDArray[np.intp]
     wrench: ContactWrench | None
+    readings: Array
+    wrenches: Array
     states: Array
 
 
@@ -47,43 +49,31 @@ class FeetStage(Stage):
 
     Args:
         rig: the robot.
-        filtering: low-pass of the sensors.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
+        streams: of its signals.
 
     Attributes:
         sensors: foot → (6,) force [N] and moment [N·m] of its sensor in its frame.
-        unloaded: is shown all instants, if every foot has a sensor; None: nothing looks at them.
+        unloaded: is shown instants, if every foot has a sensor; None: nothing looks at them.
     """
 
-    def __init__(
-        self,
-        rig: Rig,
-        filtering: Filtering,
-        periods: Mapping[str, float] | None = None,
-        patience: float = PATIENCE,
-    ) -> None:
+    def __init__(self, rig: Rig, streams: Streams) -> None:
         self.rig = rig
         self._feet = PackedFeet.of(rig)
         self._counts = tuple(len(foot.polygon) for foot in rig.feet)
         self._sensed = tuple(foot.sensor is not None for foot in rig.feet)
         self.unloaded: UnloadedFeet | None = None
         self.sensors = {
-            foot.name: SampleStream(
+            foot.name: streams.make(
                 f'feet[{foot.name}]',
                 6,
-                max_gap=rig.robot.pairing.max_gap,
                 largest=LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity,
-                period=(periods or {}).get(f'feet[{foot.name}]'),
-                filtering=filtering,
                 correction=foot.correction,
-                may_hang=not foot.normal_only,
-                clocked=rig.clocked,
+                may_be_stuck=not foot.normal_only,
             )
             for foot in rig.feet
             if foot.sensor is not None
         }
-        super().__init__(self.sensors.values(), patience)
+        super().__init__(self.sensors.values(), streams.patience)
 
     def evaluate(self, joints: JointKinematics, root: RootState, world_R_root: Array) -> FeetState:
         """Evaluate decided instants.
@@ -97,10 +87,22 @@ class FeetStage(Stage):
         found = self._feet.evaluate(states, readings, world_R_root, self.rig.contact_force)
         soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
         complete = len(self._sensed) > 0 and all(self._sensed)
-        if self.unloaded is not None and complete:
-            self.unloaded.see(FeetSeen(joints.stamps, states, soles, readings, found.wrenches))
         total = ContactWrench.from_array(found.total) if complete else None
-        return FeetState(soles, found.loaded, found.most, total, states)
+        return FeetState(soles, found.loaded, found.most, total, readings, found.wrenches, states)
+
+    def show(self, joints: JointKinematics, feet: FeetState, mr_ad: Array) -> None:
+        """Show feet to what looks for drifting offsets, beside wrenches (K, 6) of MR-AD."""
+        if self.unloaded is not None and feet.wrench is not None:
+            self.unloaded.see(
+                FeetSeen(
+                    joints.stamps,
+                    joints.positions,
+                    mr_ad[:, :3],
+                    feet.soles,
+                    feet.readings,
+                    feet.wrenches,
+                )
+            )
 
     def _readings(self, joints: JointKinematics) -> Array:
         """(K, F, 6) what the sensors of the feet read; NaN where it is not known."""
@@ -111,9 +113,9 @@ class FeetStage(Stage):
                 readings[:, k] = np.nan
                 continue
             readings[:, k] = stream.at(stamps).values
-            if stream.has_hung:
-                hangs = stream.count_hanging(stamps, stream.hangs(stamps, joints.moving))
-                readings[hangs, k] = np.nan
+            if stream.was_stuck:
+                stuck = stream.count_stuck(stamps, stream.stuck_at(stamps, joints.moving))
+                readings[stuck, k] = np.nan
         return readings
 
 
@@ -138,39 +140,22 @@ class FootImuStage(Stage):
     Args:
         rig: the robot.
         foot: with an IMU.
-        filtering: low-pass of the IMU.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
+        streams: of its signals.
 
     Attributes:
         stream: (6,) angular velocity [rad/s] and specific force [m/s²] in sensor axes.
     """
 
-    def __init__(
-        self,
-        rig: Rig,
-        foot: FootRig,
-        filtering: Filtering,
-        periods: Mapping[str, float] | None = None,
-        patience: float = PATIENCE,
-    ) -> None:
+    def __init__(self, rig: Rig, foot: FootRig, streams: Streams) -> None:
         assert foot.sole_R_imu is not None
         self._R = foot.sole_R_imu
         self._rest = FootRest(gravity=rig.robot.gravity)
-        signal = f'foot_imus[{foot.name}]'
-        self.stream = SampleStream(
-            signal,
-            6,
-            max_gap=rig.robot.pairing.max_gap,
-            largest=LARGEST_MOTION,
-            period=(periods or {}).get(signal),
-            filtering=filtering,
-            correction=foot.imu_correction,
-            clocked=rig.clocked,
+        self.stream = streams.make(
+            f'foot_imus[{foot.name}]', 6, largest=LARGEST_MOTION, correction=foot.imu_correction
         )
         self._verticals = SampleBuffer(3)
         self._verticals.give_up = self._give_up
-        super().__init__((self.stream,), patience)
+        super().__init__((self.stream,), streams.patience)
         self.reset()
 
     @property

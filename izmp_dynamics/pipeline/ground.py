@@ -21,8 +21,8 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import PATIENCE, Stage
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stage import Stage, Streams
+from izmp_dynamics.signals.stream import SampleStream
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
@@ -160,9 +160,7 @@ class GroundStage(Stage):
 
     Args:
         rig: the robot.
-        filtering: low-pass of the signals.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
+        streams: of its signals.
 
     Attributes:
         pose: (7,) position [m] and quaternion x y z w of a ground that moves; None if it does
@@ -170,34 +168,19 @@ class GroundStage(Stage):
         imus: foot → its IMU, if the ground is theirs.
     """
 
-    def __init__(
-        self,
-        rig: Rig,
-        filtering: Filtering,
-        periods: Mapping[str, float] | None = None,
-        patience: float = PATIENCE,
-    ) -> None:
+    def __init__(self, rig: Rig, streams: Streams) -> None:
         self.rig = rig
         ground = rig.robot.ground
         self.pose: SampleStream | None = None
         if ground.moves:
-            self.pose = SampleStream(
-                'ground',
-                7,
-                max_gap=rig.robot.pairing.max_gap,
-                largest=LARGEST_POSE,
-                period=(periods or {}).get('ground'),
-                filtering=filtering,
-                quaternion=3,
-                clocked=rig.clocked,
-            )
+            self.pose = streams.make('ground', 7, largest=LARGEST_POSE, quaternion=3)
         self.imus = {
-            foot.name: FootImuStage(rig, foot, filtering, periods, patience)
+            foot.name: FootImuStage(rig, foot, streams)
             for foot in rig.feet
             if foot.sole_R_imu is not None and ground.source == 'feet_imus'
         }
         self._contradictions: defaultdict[str, Faults] = defaultdict(Counter)
-        super().__init__(() if self.pose is None else (self.pose,), patience)
+        super().__init__(() if self.pose is None else (self.pose,), streams.patience)
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:

@@ -18,12 +18,12 @@ from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.signals.buffer import SampleBuffer, reach_of
 from izmp_dynamics.signals.bus_grid import BusGrid
-from izmp_dynamics.signals.joint_hangs import JointHangs, Witnesses
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.repeats import HangLog
+from izmp_dynamics.signals.repeats import StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream import Filtering
+from izmp_dynamics.signals.stuck_joints import MotionEvidence, StuckJoints
 
 LEARNED_MESSAGES = 25
 """Messages from which the groups of joints and their rates are learned, at least."""
@@ -63,8 +63,8 @@ class JointStage:
         filtering: filter of the positions, between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
-        witnesses: signals that show whether the robot moves while joints repeat their positions,
-            as `witness` takes them; without any, no joint is said to hang.
+        evidence: signals that show whether the robot moves while joints repeat their positions,
+            as `show_motion` takes them; without any, no joint is said to be stuck.
         relearn: whether further joints become groups when they appear, and all are learned again
             when their rate changed, as a running system needs it; else such joints are held at
             zero and counted.
@@ -72,8 +72,8 @@ class JointStage:
     Attributes:
         groups: joints that are published together; empty while that is being learned.
         clocks: of the publishers of the groups; empty if the stamps are used as they are.
-        hung: times in which joints hung.
-        hung_joints: which ones.
+        stuck_times: times in which joints were stuck.
+        stuck_joints: which ones.
 
     Raises:
         SensingError: if the joints are too slow for the filter.
@@ -87,7 +87,7 @@ class JointStage:
         *,
         groups: tuple[JointGroup, ...] | None = None,
         patience: float,
-        witnesses: Iterable[str] = (),
+        evidence: Iterable[str] = (),
         relearn: bool = False,
     ) -> None:
         self.model = model
@@ -100,9 +100,9 @@ class JointStage:
         self._faults: Faults = Counter()
         self._stages: tuple[ActuatorDifferentiator, ...] = ()
         self.clocks: tuple[PublisherClock, ...] = ()
-        self.hung, self.hung_joints = HangLog(), frozenset[str]()
-        self._witnesses = Witnesses(witnesses)
-        self._hangs: tuple[JointHangs, ...] = ()
+        self.stuck_times, self.stuck_joints = StuckLog(), frozenset[str]()
+        self._evidence = MotionEvidence(evidence)
+        self._gates: tuple[StuckJoints, ...] = ()
         self._last: int | None = None
         self._due: int | None = None
         self._none = joined([], model.dof)
@@ -124,8 +124,8 @@ class JointStage:
         """Forget all samples and what was learned; the faults stay."""
         self._faults = self.faults
         self._stages = ()
-        self._hangs = ()
-        self._witnesses.reset()
+        self._gates = ()
+        self._evidence.reset()
         self.clocks = ()
         self.groups = ()
         self._held_up: list[tuple[int, int]] = []
@@ -168,18 +168,18 @@ class JointStage:
         self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
         return learned
 
-    def witness(self, signal: str, samples: Samples) -> None:
+    def show_motion(self, signal: str, samples: Samples) -> None:
         """Take samples of a signal that shows whether the robot moves; others are ignored."""
-        self._witnesses.see(signal, samples)
+        self._evidence.see(signal, samples)
 
     def settle(self) -> JointKinematics:
-        """Return the instants that waited for a witness.
+        """Return the instants that waited for evidence of motion.
 
         To be called when the samples of all signals that came together have been taken.
         """
-        if not any(gate.waits for gate in self._hangs):
+        if not any(gate.waits for gate in self._gates):
             return self._none
-        for k, gate in enumerate(self._hangs):
+        for k, gate in enumerate(self._gates):
             self._extend(k, gate.settle(self._newest - nanoseconds(self._patience)))
         return self._completed()
 
@@ -200,24 +200,25 @@ class JointStage:
         """Which of the next instants (K,) [ns] reach the bus; to be asked for each once.
 
         The ticks count from stamp zero, so the choice does not depend on the first message.
-        Those at which joints hang are counted.
+        Those at which joints are stuck are counted.
         """
         if not len(stamps):
             return np.zeros(0, dtype=np.bool_)
         selected = self._bus.select(stamps, self._last)
         self._last, self._due = int(stamps[-1]), None
-        hung = np.zeros(len(stamps), dtype=np.bool_)
-        for group, gate in zip(self.groups, self._hangs, strict=True):
-            if not gate.has_hung:
+        stuck, repeated = np.zeros((2, len(stamps)), dtype=np.bool_)
+        for group, gate in zip(self.groups, self._gates, strict=True):
+            if not gate.was_stuck:
                 continue
-            hangs = gate.hangs(stamps) & selected[:, None]
-            if hangs.any():
-                hung |= hangs.any(axis=1)
-                columns = np.array(group.columns)[hangs.any(axis=0)].tolist()
-                self.hung_joints |= {self.model.joint_names[column] for column in columns}
-        if hung.any():
-            self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(hung))
-            self.hung.add(stamps[hung])
+            joints = gate.stuck_at(stamps) & selected[:, None]
+            if joints.any():
+                stuck |= joints.any(axis=1)
+                repeated |= stuck & gate.repeated_at(stamps).any(axis=1)
+                columns = np.array(group.columns)[joints.any(axis=0)].tolist()
+                self.stuck_joints |= {self.model.joint_names[column] for column in columns}
+        if stuck.any():
+            self._faults[Fault(Reason.HANGS)] += int(np.count_nonzero(stuck))
+            self.stuck_times.add(stamps[repeated])
         return selected
 
     def due(self, stamp: int) -> int:
@@ -236,19 +237,9 @@ class JointStage:
             self._due = begin + nanoseconds(behind * self.groups[0].period)
         return self._due
 
-    def idle_after(self, stamp: int) -> float:
-        """Time after messages at `stamp` [ns] in which none completes such an instant [s].
-
-        As far as that can be foreseen; it ends half a sample before the one that does.
-        """
-        if not self.groups:
-            return 0.0
-        ahead = (self.due(stamp) - stamp) / NANOSECONDS
-        return max(0.0, ahead - 0.25 * self.groups[0].period)
-
     def _flush_group(self, group: int) -> None:
         """Differentiate the last messages of a group, at the end or before a pause."""
-        gate = self._hangs[group]
+        gate = self._gates[group]
         if self.clocks:
             self._extend(group, gate.push(Samples(*self.clocks[group].flush())))
         self._extend(group, gate.flush())
@@ -307,8 +298,8 @@ class JointStage:
         spread = self._filtering.spread(group.period)
         if self._filtering.is_none:
             spread = (stage.window // 2 * group.period,) * 2
-        gate = JointHangs(group.period, width, self._witnesses, spread)
-        self._hangs = (*self._hangs, gate)
+        gate = StuckJoints(group.period, width, self._evidence, spread)
+        self._gates = (*self._gates, gate)
         if self.robot.joints.stamps == 'publisher_clock':
             self.clocks = (*self.clocks, PublisherClock(width))
         self._columns.append(np.array(group.columns))
@@ -345,7 +336,7 @@ class JointStage:
             self._newest = max(self._newest, int(stamps.max()))
         if self.clocks:
             stamps, positions = self.clocks[group].push(stamps, positions)
-        self._extend(group, self._hangs[group].push(Samples(stamps, positions)))
+        self._extend(group, self._gates[group].push(Samples(stamps, positions)))
 
     def _extend(self, group: int, samples: Samples) -> None:
         """Differentiate messages of a group that may pass."""
@@ -385,7 +376,7 @@ class JointStage:
         """Take what the differentiation of a group completed."""
         if not len(kinematics):
             return
-        kinematics = self._without_hanging(group, kinematics)
+        kinematics = self._without_stuck(group, kinematics)
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)
         if group:
             self._others[group - 1].append(kinematics.stamps, np.hstack(parts))
@@ -401,11 +392,11 @@ class JointStage:
             kinematics = joined([self._pending, kinematics], self.model.dof)
         self._pending = kinematics
 
-    def _without_hanging(self, group: int, kinematics: JointKinematics) -> JointKinematics:
-        """Leave out the joints of a group that hang."""
-        if not self._hangs[group].has_hung:
+    def _without_stuck(self, group: int, kinematics: JointKinematics) -> JointKinematics:
+        """Leave out the joints of a group that are stuck."""
+        if not self._gates[group].was_stuck:
             return kinematics
-        wrong = self._hangs[group].hangs(kinematics.stamps)
+        wrong = self._gates[group].stuck_at(kinematics.stamps)
         if not wrong.any():
             return kinematics
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)

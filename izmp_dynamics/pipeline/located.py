@@ -6,15 +6,84 @@ from dataclasses import replace
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, rotate_back, scale, store, vector
+from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluated import Evaluated
-from izmp_dynamics.pipeline.momentum import IrMdStage
 from izmp_dynamics.pipeline.stages import Stages
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.repeats import Flags
+from izmp_dynamics.signals.stream import LEARNED_STEPS
+
+_NOTHING: Array = np.empty((0, 6))
+
+
+class IrMdStage:
+    """Differences the momentum; results follow in the order of the instants, none is left out.
+
+    The longest step that is differenced across follows from the instants themselves: two and a
+    half of their steps, learned from the first ones, or `acd.max_gap` if that is longer.
+
+    Args:
+        model: the robot.
+        robot: its file.
+    """
+
+    def __init__(self, model: RobotModel, robot: RobotFile) -> None:
+        self._ir_md = IrMd(model, robot.gravity, robot.ir_md.difference)
+        self._at_least = robot.acd.max_gap
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all instants and the learned step."""
+        self._ir_md.reset()
+        self._max_gap: float | None = None
+        self._waiting: list[tuple[Stamps, Momentum]] = []
+
+    def push(self, joints: JointKinematics, world: WorldState, angular_velocity: Array) -> Array:
+        """Take the next instants.
+
+        Args:
+            joints: at T instants.
+            world: pose and velocity of the root; NaN where it is not known.
+            angular_velocity: (T, 3) of the root in root axes [rad/s].
+
+        Returns:
+            (K, 6) contact wrenches at the next K instants, about the world's origin in world axes;
+            NaN where they are not known.
+        """
+        momentum = self._ir_md.momentum(
+            world.R, world.p, world.v, angular_velocity, joints.positions, joints.velocities
+        )
+        self._waiting.append((joints.stamps, momentum))
+        if self._max_gap is None and sum(len(part[0]) for part in self._waiting) <= LEARNED_STEPS:
+            return _NOTHING
+        return self._differenced()
+
+    def flush(self) -> Array:
+        """Return the wrenches that are left at the end of the stream."""
+        left = [_NOTHING]
+        if self._waiting or self._max_gap is not None:
+            left.append(self._differenced())
+            assert self._max_gap is not None
+            left.append(self._ir_md.flush(self._max_gap)[1].as_array())
+        self.reset()
+        return np.concatenate(left)
+
+    def _differenced(self) -> Array:
+        """Difference what waits, as the longest step is known or can be learned."""
+        waiting, self._waiting = self._waiting, []
+        if self._max_gap is None:
+            stamps = np.concatenate([part[0] for part in waiting])
+            steps = np.diff(stamps[: LEARNED_STEPS + 1])
+            step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+            self._max_gap = max(self._at_least, 2.5 * step)
+        done = [self._ir_md.extend(*part, self._max_gap)[1].as_array() for part in waiting]
+        return np.concatenate([_NOTHING, *done])
 
 
 class Located:
@@ -106,9 +175,9 @@ class Located:
             world = stages.world.evaluate(new.stamps, counted, new.moving)
             self._worlds = self._worlds.followed_by(world)
             omega = stages.angular_velocity(new.stamps, new.moving)
-            wrenches.append(ir_md.push(new, world, omega)[1])
+            wrenches.append(ir_md.push(new, world, omega))
         if final:
-            wrenches.append(ir_md.flush()[1])
+            wrenches.append(ir_md.flush())
         if len(wrenches) > 1:
             self._differenced = np.concatenate(wrenches)
         self.pushed = max(self.pushed, decided)

@@ -1,9 +1,10 @@
-"""How uncertain the IZMP is, from the noise densities of the sensors alone (first order).
+"""What noise of the samples does to wrench and IZMP (first order), without a single repetition.
 
-White noise of known standard deviation enters φ, ω and ω̇ of the root and q̈ (MR-AD) or the
-root's linear velocity (IR-MD). Both kernels are linear or quadratic in these, so their derivatives
-come exactly from one step of a central difference; the ZMP's derivative is written out. What
-results is a covariance of the IZMP at every instant, without a single repetition:
+The samples have independent errors σ; a mean with the weights c of its samples, be it of the
+matched filter or of a difference quotient, has the variance σ² Σ c² (`gain_of`). Such noise enters
+φ, ω and ω̇ of the root and q̈ (MR-AD) or the root's linear velocity (IR-MD). Both kernels are linear
+or quadratic in these, so their derivatives come exactly from one step of a central difference; the
+ZMP's derivative is written out:
 
     state → `mr_ad_covariance` or `ir_md_covariance` → `zmp_covariance`
 
@@ -11,13 +12,137 @@ The paper counts the joints as exact (sect. 6); their quantisation adds to the c
 wrench by `joint_covariance`, through q̈ alone, beside which its parts in q and q̇ vanish.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, skew
+from izmp_dynamics.base.conventions import Array, Stamps, skew
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
+from izmp_dynamics.model.method import Acd
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.signals.differences import central_quotient, local_polynomial
+from izmp_dynamics.signals.matched_filter import kernel_weights
+from izmp_dynamics.signals.stamps import nanoseconds
+
+_SPREAD = 0.3
+
+
+class NoiseGain(NamedTuple):
+    """Variances of a signal after the kernel, for samples of variance 1.
+
+    Attributes:
+        value: of x [-].
+        first: of ẋ [1/s²].
+        second: of ẍ [1/s⁴].
+    """
+
+    value: float
+    first: float
+    second: float
+
+
+def matched_weights(half_width: float, period: float) -> Array:
+    """(3, k) weights of even samples in the means of x, ẋ and ẍ of the matched filter.
+
+    Args:
+        half_width: of the triangle [s].
+        period: of the samples [s].
+    """
+    reach = int(half_width / period) + 4
+    _, weights = kernel_weights(_ticks(reach, period), reach, half_width)
+    return weights
+
+
+def quotient_weights(acd: Acd, period: float) -> Array:
+    """(3, k) weights of even samples in q, q̇ and q̈ without a filter.
+
+    Args:
+        acd: which quotients.
+        period: of the samples [s].
+    """
+    reach = acd.window // 2 if acd.method == 'savitzky_golay' else 1
+    stamps, impulses = _ticks(reach, period), np.eye(2 * reach + 1)
+    if acd.method == 'savitzky_golay':
+        fit = local_polynomial(stamps, impulses, acd.window, acd.degree)
+    else:
+        fit = central_quotient(stamps, impulses)
+    return np.stack([fit.value[reach], fit.first[reach], fit.second[reach]])
+
+
+def joint_weights(acd: Acd, half_width: float | None, period: float) -> Array:
+    """(3, k) weights of even samples in q, q̇ and q̈, by the matched filter if there is one.
+
+    Args:
+        acd: which quotients.
+        half_width: of the triangle [s]; None: no filter.
+        period: of the samples [s].
+    """
+    if half_width is None:
+        return quotient_weights(acd, period)
+    return matched_weights(half_width, period)
+
+
+def gain_of(weights: Array) -> NoiseGain:
+    """Sums of the squares of weights (3, k)."""
+    return NoiseGain(*(float(part) for part in np.sum(weights**2, axis=1)))
+
+
+def overlap(weights: Array, period: float) -> float:
+    """Time for which two values of ẋ have samples, and so errors, in common [s].
+
+    Less half a period, by which stamps may jitter.
+
+    Args:
+        weights: (3, k) of even samples in x, ẋ and ẍ.
+        period: of the samples [s].
+    """
+    used = np.flatnonzero(weights[1])
+    return period * (float(used[-1] - used[0]) + 0.5)
+
+
+def sample_gain(half_width: float | None, period: float) -> NoiseGain:
+    """Gain of a sensor on the root: of the matched filter, or of the central difference.
+
+    Args:
+        half_width: of the triangle [s]; None: no filter.
+        period: of the samples [s].
+    """
+    if half_width is None:
+        return NoiseGain(1.0, 0.5 / period**2, 6.0 / period**4)
+    return gain_of(matched_weights(half_width, period))
+
+
+def quantised_second(weights: Array, step: float, travel: Array) -> Array:
+    """Variance of q̈ that the steps of an encoder cause.
+
+    The error of a sample is a saw-tooth of the position. For a joint at constant velocity, which
+    travels d steps from one sample to the next, the errors of two samples that are j apart have
+    the covariance step² R(j d), R(x) = 1/12 - |x| (1 - |x|) / 2 for |x| ≤ 1 and so on with period
+    1. A joint that rests has none, a fast one step² / 12 in each sample: R is averaged over
+    velocities that differ by `_SPREAD`, as those in a window do.
+
+    Args:
+        weights: (k,) of even samples in q̈ [1/s²].
+        step: of the encoder [rad] or [m].
+        travel: of the joint from one sample to the next, any shape [rad] or [m].
+    """
+    grid = np.concatenate([np.linspace(0.0, 0.1, 100), np.linspace(0.1, 1.0, 91)[1:]])
+    apart = np.arange(len(weights))[:, None] - np.arange(len(weights))
+    around = grid[:, None] * np.linspace(1.0 - _SPREAD, 1.0 + _SPREAD, 9)
+    phase = (around[:, :, None, None] * np.abs(apart)) % 1.0
+    covariance = np.mean(1.0 / 12.0 - 0.5 * phase * (1.0 - phase), axis=1)
+    variance = np.einsum('i,gij,j->g', weights, covariance, weights)
+    variance[-1] = np.sum(weights**2) / 12.0
+    known = np.maximum(variance, 0.0)
+    found: Array = step**2 * np.interp(np.abs(travel) / step, grid, known)
+    return found
+
+
+def _ticks(reach: int, period: float) -> Stamps:
+    stamps: Stamps = np.arange(-reach, reach + 1) * nanoseconds(period)
+    return stamps
 
 
 def array_covariance(
@@ -103,81 +228,41 @@ def imu_covariance(
     return covariance
 
 
-def mr_ad_covariance(
-    mr_ad: MrAd,
-    proper_acceleration: Array,
-    angular_velocity: Array,
-    angular_acceleration: Array,
-    q: Array,
-    qd: Array,
-    qdd: Array,
-    root_covariance: Array,
-) -> Array:
+def mr_ad_covariance(mr_ad: MrAd, states: Array, root_covariance: Array) -> Array:
     """Covariance (K, 6, 6) of MR-AD's contact wrench [N], [N·m].
 
     Args:
         mr_ad: the kernel.
-        proper_acceleration: (K, 3) φ [m/s²]; with the further ones the state, as for `MrAd`.
-        angular_velocity: (K, 3) ω [rad/s].
-        angular_acceleration: (K, 3) ω̇ [rad/s²].
-        q: (K, n).
-        qd: (K, n).
-        qdd: (K, n).
+        states: (K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈, see `MrAd.of_states`.
         root_covariance: (K, 9, 9) of φ, ω, ω̇.
     """
-    jacobian = wrench_by_root(
-        mr_ad, proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd
-    )
+    jacobian = np.empty((len(states), 6, 9))
+    for column in range(9):
+        step = np.zeros(states.shape[1])
+        step[column] = 1.0
+        after, before = (mr_ad.of_states(states + sign * step)[0] for sign in (1.0, -1.0))
+        jacobian[:, :, column] = 0.5 * (after - before)
     covariance: Array = jacobian @ root_covariance @ np.swapaxes(jacobian, 1, 2)
     return covariance
 
 
-def wrench_by_root(
-    mr_ad: MrAd,
-    proper_acceleration: Array,
-    angular_velocity: Array,
-    angular_acceleration: Array,
-    q: Array,
-    qd: Array,
-    qdd: Array,
-) -> Array:
-    """(K, 6, 9) derivative of MR-AD's contact wrench by φ, ω, ω̇; arguments as for `MrAd`."""
-    root = np.hstack([proper_acceleration, angular_velocity, angular_acceleration])
-    jacobian = np.empty((len(root), 6, 9))
-    for column in range(9):
-        both = []
-        for sign in (1.0, -1.0):
-            moved = root.copy()
-            moved[:, column] += sign
-            wrench, _ = mr_ad.batch(moved[:, :3], moved[:, 3:6], moved[:, 6:], q, qd, qdd)
-            both.append(wrench.as_array())
-        jacobian[:, :, column] = 0.5 * (both[0] - both[1])
-    return jacobian
-
-
-def wrench_by_joints(mr_ad: MrAd, q: Array) -> Array:
-    """(K, 6, n) derivative of MR-AD's contact wrench by q̈, at positions (K, n).
-
-    The wrench is linear in q̈; where the root is free of motion it is this derivative times q̈.
-    """
-    count, joints = q.shape
-    at = np.repeat(q, joints, axis=0)
-    still, none = np.zeros((len(at), 3)), np.zeros_like(at)
-    unit = np.tile(np.eye(joints), (count, 1))
-    wrench, _ = mr_ad.batch(still, still, still, at, none, unit)
-    derivative: Array = wrench.as_array().reshape(count, joints, 6).swapaxes(1, 2)
-    return derivative
-
-
 def joint_covariance(mr_ad: MrAd, q: Array, acceleration_sigma: Array) -> Array:
     """Covariance (K, 6, 6) that errors of q̈ add to MR-AD's contact wrench [N], [N·m].
+
+    The wrench is linear in q̈; where the root is free of motion it is its derivative times q̈.
 
     Args:
         mr_ad: the kernel.
         q: (K, n).
         acceleration_sigma: (K, n) standard deviation of q̈ [rad/s²] or [m/s²].
     """
-    return _squared(wrench_by_joints(mr_ad, q) * acceleration_sigma[:, None, :])
+    count, joints = q.shape
+    states = np.zeros((count, joints, 9 + 3 * joints))
+    states[:, :, 9 : 9 + joints] = q[:, None]
+    states[:, :, 9 + 2 * joints :] = np.eye(joints)
+    wrenches, _ = mr_ad.of_states(states.reshape(count * joints, -1))
+    by_joints = wrenches.reshape(count, joints, 6).swapaxes(1, 2)
+    return _squared(by_joints * acceleration_sigma[:, None, :])
 
 
 def ir_md_covariance(

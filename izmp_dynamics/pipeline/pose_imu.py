@@ -6,8 +6,6 @@ specific force from that and gravity. Motion capture noise grows with the square
 the way, and MR-AD is then no longer independent of the pose that IR-MD uses.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
@@ -16,7 +14,8 @@ from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternion
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import SampleStream
+from izmp_dynamics.signals.stage import Streams
+from izmp_dynamics.signals.stream import Filtering
 
 _MOST_WAITING = 1000
 
@@ -26,22 +25,20 @@ class PoseImu:
 
     Args:
         rig: the robot.
-        periods: signal → time between its samples [s]; learned where it is not known.
+        streams: of its signals.
     """
 
-    def __init__(self, rig: Rig, periods: Mapping[str, float] | None = None) -> None:
+    def __init__(self, rig: Rig, streams: Streams) -> None:
         self._gravity = rig.robot.gravity
         assert rig.position is not None
-        self._stream = SampleStream(
+        self._stream = streams.make(
             'position',
             7,
-            max_gap=rig.robot.pairing.max_gap,
             largest=LARGEST_POSE,
-            period=(periods or {}).get('position'),
+            filtering=Filtering(),  # what is derived from it is filtered
             quaternion=3,
             correction=rig.position.correction.timing(),
-            may_hang=True,
-            clocked=rig.clocked,
+            may_be_stuck=True,
         )
         self.reset()
 

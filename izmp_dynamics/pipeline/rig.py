@@ -9,13 +9,19 @@ from dataclasses import dataclass, replace
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.rotations import from_rpy
-from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
+from izmp_dynamics.model.feet import Foot, Ground
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_file_links import unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.pipeline.below import check_below
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
+
+_BELOW = (
+    'below names the link under the sensor, usually the foot: it and all it carries press on the '
+    'ground without being felt by the sensor, so their weight and inertia are added to its '
+    'readings. Leave it out if nothing is below the sensor.'
+)
 
 
 @dataclass(frozen=True)
@@ -91,11 +97,6 @@ class Rig:
     contact_force: float
     ground_reference: str | None = None
 
-    @property
-    def clocked(self) -> bool:
-        """Whether stamps that came in bursts are put back onto the clock of their publisher."""
-        return self.robot.joints.stamps == 'publisher_clock'
-
 
 def make_rig(
     robot: RobotFile,
@@ -115,7 +116,7 @@ def make_rig(
         UnknownNameError: if a link is named that the robot does not have.
         ReplayError: if a sensor's frame is not known or not on the root link.
     """
-    model = model or load_model(robot.urdf_path, robot.root)
+    model = model or load_model(robot.read_urdf(), robot.root)
     ids = frame_ids or {}
     ground = robot.ground
     minimum_force, contact_force = ground.forces(model.total_mass * robot.gravity)
@@ -154,18 +155,8 @@ def _mount(
     axes: tuple[int, ...] = (0, 1, 2),
     delay: float = 0.0,
 ) -> Mount:
-    frame = stated or frame_ids.get(topic)
-    if not frame:
-        raise ReplayError(
-            f"The messages of '{topic}' name no frame_id, and the robot file does not state one: "
-            f"add 'frame: LINK' under {key}, the link whose axes it measures in.",
-            kind='no_frame_id',
-            signal=key,
-            topic=topic,
-        )
-    frame = frame.lstrip('/')
-    where = f'{key}.frame' if stated else f"the frame_id of '{topic}'"
-    _known(model, frame, where, frame_ids.get(topic))
+    place = f'under {key}, the link whose axes it measures in'
+    frame = _sensor_frame(model, stated, topic, frame_ids, key, key, place)
     if not model.mounted_on_root(frame):
         raise ReplayError(
             f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
@@ -187,6 +178,31 @@ def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | N
     mount = _mount(model, 'imu', imu.frame, imu.topic, frame_ids)
     R = mount.R @ from_rpy(imu.rotation) if any(imu.rotation) else mount.R
     return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
+
+
+def _sensor_frame(
+    model: RobotModel,
+    stated: str | None,
+    topic: str,
+    frame_ids: dict[str, str | None],
+    key: str,
+    signal: str,
+    place: str,
+) -> str:
+    """The link in whose axes a sensor measures: the stated one, or that of its messages."""
+    frame = stated or frame_ids.get(topic)
+    if not frame:
+        raise ReplayError(
+            f"The messages of '{topic}' name no frame_id, and the robot file does not state one: "
+            f"add 'frame: LINK' {place}.",
+            kind='no_frame_id',
+            signal=signal,
+            topic=topic,
+        )
+    frame = frame.lstrip('/')
+    where = f'{key}.frame' if stated else f"the frame_id of '{topic}'"
+    _known(model, frame, where, frame_ids.get(topic))
+    return frame
 
 
 def _known(model: RobotModel, link: str, where: str, frame_id: str | None = None) -> None:
@@ -234,30 +250,20 @@ def _position_mount(
 
 def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> FootRig:
     key = f'feet[{foot.name}]'
-    _known(model, foot.sole, f'{key}.sole')
+    _known(model, foot.sole_frame, f'{key}.sole')
     sensor, below = None, None
     if foot.wrench is not None:
-        sensor = foot.wrench.frame or frame_ids.get(foot.wrench.topic)
-        if not sensor:
-            raise ReplayError(
-                f"The messages of '{foot.wrench.topic}' name no frame_id, and the robot file does "
-                f"not state one: add 'frame: LINK' under the wrench of foot '{foot.name}'.",
-                kind='no_frame_id',
-                signal=key,
-                topic=foot.wrench.topic,
-            )
-        sensor = sensor.lstrip('/')
-        stated = foot.wrench.frame is not None
-        topic = foot.wrench.topic
-        where = f'{key}.wrench.frame' if stated else f"the frame_id of '{topic}'"
-        _known(model, sensor, where, frame_ids.get(topic))
+        place = f"under the wrench of foot '{foot.name}'"
+        sensor = _sensor_frame(
+            model, foot.wrench.frame, foot.wrench.topic, frame_ids, f'{key}.wrench', key, place
+        )
         if foot.wrench.below is not None:
             _known(model, foot.wrench.below, f'{key}.wrench.below')
-            check_below(model, foot.name, foot.sole, sensor, foot.wrench.below)
+            _check_below(model, foot.name, foot.sole_frame, sensor, foot.wrench.below)
             below = model.part(foot.wrench.below)
     return FootRig(
         name=foot.name,
-        sole=foot.sole,
+        sole=foot.sole_frame,
         polygon=frozen(foot.polygon),
         sensor=sensor,
         normal_only=foot.wrench.normal_only if foot.wrench else False,
@@ -272,27 +278,63 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     """(3, 3) sole_R_imu; None for a foot without an IMU."""
     if foot.imu is None:
         return None
-    frame = foot.imu.frame or frame_ids.get(foot.imu.topic)
-    if not frame:
-        raise ReplayError(
-            f"The messages of '{foot.imu.topic}' name no frame_id, and the robot file does not "
-            f"state one: add 'frame: LINK' under the imu of foot '{foot.name}'.",
-            kind='no_frame_id',
-            signal=f'foot_imus[{foot.name}]',
-            topic=foot.imu.topic,
-        )
-    frame = frame.lstrip('/')
-    stated = foot.imu.frame is not None
-    key = f'feet[{foot.name}].imu.frame'
-    where = key if stated else f"the frame_id of '{foot.imu.topic}'"
-    _known(model, frame, where, frame_ids.get(foot.imu.topic))
-    imu, sole = model.mount(frame), model.mount(foot.sole)
+    key, signal = f'feet[{foot.name}].imu', f'foot_imus[{foot.name}]'
+    place = f"under the imu of foot '{foot.name}'"
+    frame = _sensor_frame(model, foot.imu.frame, foot.imu.topic, frame_ids, key, signal, place)
+    imu, sole = model.mount(frame), model.mount(foot.sole_frame)
     if imu.body != sole.body:
         raise ReplayError(
-            f"feet[{foot.name}].imu: the frame '{frame}' moves against the sole '{foot.sole}'; "
-            'the IMU of a foot must be fixed to its sole.',
+            f"feet[{foot.name}].imu: the frame '{frame}' moves against the sole "
+            f"'{foot.sole_frame}'; the IMU of a foot must be fixed to its sole.",
             kind='not_on_sole',
             foot=foot.name,
             frame=frame,
         )
     return frozen(sole.body_R_frame.T @ imu.body_R_frame)
+
+
+def _check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: str) -> None:
+    """Refuse a link as `wrench.below` that is not between sensor and ground.
+
+    Its mass is added to what the sensor measures; a link on the wrong side of the sensor would add
+    the mass of a leg, or of the robot.
+    """
+    carried = model.links_carried(below)
+    if below == model.root:
+        why = 'is the root link, and all of the robot would count'
+    elif sole not in carried:
+        why = f"does not carry the sole '{sole}'"
+    elif _is_above(model, below, sensor):
+        mass = model.part(below).total_mass
+        why = f"is above the sensor '{sensor}': it carries it ({mass:.3g} kg would count)"
+    else:
+        return
+    suggestion = ''
+    link = link_at(model, sole)
+    if link != below and link != model.root:
+        suggestion = f" Is '{link}' meant?"
+    raise ReplayError(
+        f"feet[{foot}].wrench.below: '{below}' {why}. {_BELOW}{suggestion}",
+        kind='not_below',
+        foot=foot,
+        link=below,
+    )
+
+
+def link_at(model: RobotModel, frame: str) -> str:
+    """The first link with mass from a frame upwards: of a sole, the foot."""
+    parents = {segment.link: segment for segment in model.tree.segments}
+    while frame in parents and not parents[frame].segment.getInertia().getMass():
+        frame = parents[frame].parent
+    return frame
+
+
+def _is_above(model: RobotModel, link: str, sensor: str) -> bool:
+    """Whether a joint lies between a link and the frame of a sensor further down."""
+    chain = model.chain(sensor)
+    body = model.mount(link).body
+    return (
+        body in (0, *chain)
+        and body != model.mount(sensor).body
+        and (sensor in model.links_carried(link))
+    )

@@ -1,7 +1,6 @@
 """IMU and accelerometers → motion of the root (ω, ω̇, φ) at the instants of the joints."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,7 @@ from izmp_dynamics.sensing.noise import micro_g
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import PATIENCE, Stage
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stage import Stage, Streams
 
 
 class RootStage(Stage):
@@ -27,9 +25,7 @@ class RootStage(Stage):
 
     Args:
         rig: the robot.
-        filtering: low-pass of the signals.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
+        streams: of its signals.
         fall_back: with the method 'auto', whether the gyroscope is differenced as long as an
             accelerometer of the robot file publishes nothing.
 
@@ -44,15 +40,7 @@ class RootStage(Stage):
         ReplayError: if an array is asked for and there is none.
     """
 
-    def __init__(
-        self,
-        rig: Rig,
-        filtering: Filtering,
-        periods: Mapping[str, float] | None = None,
-        *,
-        patience: float = PATIENCE,
-        fall_back: bool = False,
-    ) -> None:
+    def __init__(self, rig: Rig, streams: Streams, *, fall_back: bool = False) -> None:
         self.rig = rig
         self._root_R_imu = np.array(rig.imu.R, order='C')  # of one type with its copies
         self.method = self._chosen = chosen_method(rig)
@@ -61,35 +49,25 @@ class RootStage(Stage):
         if self.method == 'accelerometers':
             self.array = accelerometer_array(rig)
             self.warnings = self.array.warnings
-        known = periods or {}
-        max_gap = rig.robot.pairing.max_gap
-        self.imu = SampleStream(
+        self.imu = streams.make(
             'imu',
             6,
-            max_gap=max_gap,
             largest=LARGEST_MOTION,
-            period=known.get('imu'),
-            filtering=filtering,
             correction=rig.imu.correction,
             differentiated=3,
-            may_hang=True,
-            clocked=rig.clocked,
+            may_be_stuck=True,
         )
-        self._matched = filtering.half_width is not None
+        self._matched = streams.filtering.half_width is not None
         self.accelerometers = tuple(
-            SampleStream(
+            streams.make(
                 f'accelerometers[{k}]',
                 3,
-                max_gap=max_gap,
                 largest=LARGEST_ACCELERATION,
-                period=known.get(f'accelerometers[{k}]'),
-                filtering=filtering,
                 correction=mount.correction,
-                clocked=rig.clocked,
             )
             for k, mount in enumerate(rig.accelerometers)
         )
-        super().__init__((self.imu, *self.accelerometers), patience)
+        super().__init__((self.imu, *self.accelerometers), streams.patience)
         self._gyro_faults: Faults = Counter()
         self._gyro: GyroDifference | None = None
         self.reset()
@@ -160,7 +138,7 @@ class RootStage(Stage):
         if not self._may_fall_back or self.method == 'gyro' or not self.without_messages:
             return False
         self.method = 'gyro'
-        self._differentiate(self.imu.kept())
+        self._differentiate(self.imu.stored())
         return True
 
     def evaluate(self, instants: Stamps) -> RootState:
@@ -171,13 +149,13 @@ class RootStage(Stage):
             return root_state(instants, *np.split(values, 3, axis=1))
         return self._from_array(instants)
 
-    def without_hanging(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
-        """Leave out the instants at which the IMU hangs while the robot moves (K,)."""
-        if not self.imu.has_hung:
+    def without_stuck(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
+        """Leave out the instants at which the IMU is stuck while the robot moves (K,)."""
+        if not self.imu.was_stuck:
             return state
         differenced = self.method == 'gyro' and not self._matched
-        rows = self.imu.hangs(state.stamps, moving, around=differenced)
-        self.imu.count_hanging(state.stamps, rows)
+        rows = self.imu.stuck_at(state.stamps, moving, around=differenced)
+        self.imu.count_stuck(state.stamps, rows)
         if not rows.any():
             return state
         parts = (state.angular_velocity, state.angular_acceleration, state.proper_acceleration)
@@ -185,11 +163,11 @@ class RootStage(Stage):
         return root_state(state.stamps, *known)
 
     def angular_velocity(self, instants: Stamps, moving: npt.NDArray[np.bool_]) -> Array:
-        """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known or the IMU hangs.
+        """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known or stuck.
 
         Args:
             instants: (K,) decided [ns].
-            moving: (K,) whether the joints move, so that an IMU that repeats itself hangs.
+            moving: (K,) whether the joints move, so that an IMU that repeats itself is stuck.
         """
         omega: Array = self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T
         return omega

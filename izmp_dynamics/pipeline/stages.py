@@ -1,47 +1,58 @@
-"""The stages of a robot: what pairs each of its signals with the instants of the joints."""
+"""The stages of a robot: where its samples come in, and what pairs them with the instants."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from functools import partial
 
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.pipeline.feet import FeetStage
-from izmp_dynamics.pipeline.given import GivenJoints, GivenRoot, GivenWorld, Gyroscope, Result
+from izmp_dynamics.pipeline.given import (
+    JOINTS,
+    GivenJoints,
+    GivenRoot,
+    GivenWorld,
+    Gyroscope,
+    Result,
+)
 from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.world import WorldStage
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.signals.clock import Clocks
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags
-from izmp_dynamics.signals.stage import PATIENCE, Stage
+from izmp_dynamics.signals.samples import Samples, Signals
+from izmp_dynamics.signals.stage import PATIENCE, Stage, Streams
 from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 PARTS = frozenset(('joints', 'root', 'mr_ad', 'world', 'ir_md', 'verdict'))
 """What is computed: kinematics of the joints, motion of the root, contact wrench of MR-AD, pose in
 the world, contact wrench of IR-MD, and from them feet, ground, points, margins and fall alarm."""
 
+Entrance = tuple[Stage, Callable[[Samples], object]]
+"""The stage that needs a signal, and what takes its samples."""
+
 
 class Stages:
-    """Makes the stages, and lists what they have learned and found.
+    """Makes the stages, hands them samples, and lists what they have learned and found.
 
     Args:
         rig: the robot.
-        groups: joints that are published together; None: learned from the first messages.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        orientation: source of the root's orientation: 'imu', 'position', or None.
-        live: whether the samples are those of a running system.
-        patience: an instant does not wait for a signal that is behind by more [s].
-        given: of the `PARTS`, those that are given.
-        computes: those that are computed.
+        instants: is given what the joints complete; the other arguments are those of `Evaluator`.
 
     Attributes:
-        witnesses: signals that show whether the robot moves.
+        signals: their names.
+        leading: the one whose stamps are the instants.
+        clock_gates: follow the clocks of the signals.
         all: the stages whose samples wait for instants.
         wrench: of MR-AD, if it is given.
         in_world: of IR-MD, if it is given.
         needs_world: whether the ground moves in the world, so that the IZMP needs the pose.
-        pose_imu: derives the IMU from the pose; None unless the robot file asks for it.
+        locates: whether the position is needed now.
 
     Raises:
         SensingError: if the sensors do not suffice.
@@ -50,6 +61,7 @@ class Stages:
     def __init__(
         self,
         rig: Rig,
+        instants: Callable[[JointKinematics], None],
         groups: tuple[JointGroup, ...] | None = None,
         periods: Mapping[str, float] | None = None,
         *,
@@ -60,34 +72,47 @@ class Stages:
         computes: Collection[str] = PARTS,
     ) -> None:
         robot, filtering = rig.robot, Filtering.of(rig.robot, causal=live)
+        streams = Streams(robot, filtering, periods or {}, patience)
+        self._instants = instants
         self.given, self.computes = frozenset(given), frozenset(computes)
         sensed = [f'feet[{foot.name}]' for foot in rig.feet if foot.sensor is not None]
-        self.witnesses = ('imu', *sensed) if 'joints' in computes else ()
+        self._shows_motion = ('imu', *sensed) if 'joints' in computes else ()
         self.joints = (JointStage if 'joints' in computes else GivenJoints)(
             rig.model,
             robot,
             filtering,
             groups=groups,
             patience=patience,
-            witnesses=self.witnesses,
+            evidence=self._shows_motion,
             relearn=live,
         )
         root = RootStage if 'root' in computes else Gyroscope if 'world' in computes else GivenRoot
-        self.root = root(rig, filtering, periods, patience=patience, fall_back=live)
+        self.root = root(rig, streams, fall_back=live)
         world = WorldStage if 'world' in computes else GivenWorld
-        self.world = world(
-            rig, filtering, orientation or 'imu', periods, patience, imu=self.root.imu
-        )
+        self.world = world(rig, streams, orientation or 'imu', self.root.imu)
         self.world.orientation.available = orientation is not None
-        self.feet = FeetStage(rig, filtering, periods, patience)
-        self.ground = GroundStage(rig, filtering, periods, patience)
+        self.feet = FeetStage(rig, streams)
+        self.ground = GroundStage(rig, streams)
         moves_in_world = robot.ground.moves and rig.ground_reference is None
         self.needs_world = moves_in_world and 'verdict' in computes
-        self.pose_imu = PoseImu(rig, periods) if robot.imu.from_position else None
+        self._pose_imu = PoseImu(rig, streams) if robot.imu.from_position else None
         self.wrench = Result('mr_ad/contact_wrench', 6) if 'mr_ad' in given else None
         self.in_world = Result('ir_md/contact_wrench', 6) if 'ir_md' in given else None
         wrenches = [each for each in (self.wrench, self.in_world) if each is not None]
         self.all: tuple[Stage, ...] = (self.root, self.world, self.feet, self.ground, *wrenches)
+        self.leading = 'joints' if 'joints' in computes else JOINTS
+        results = {each.signal: each for each in (*self.first_results, *self.later_results)}
+        self.signals = (
+            *('joints', 'imu', 'orientation', 'position', 'ground'),
+            *(stream.signal for stream in self.root.accelerometers),
+            *(f'feet[{foot.name}]' for foot in rig.feet),
+            *(f'foot_imus[{foot.name}]' for foot in rig.feet),
+            *(() if self.leading == 'joints' else (JOINTS, *results)),
+        )
+        self.clock_gates: Clocks[Samples] = Clocks(self.leading)
+        self.locates = 'world' in self.computes | self.given
+        self._entrances = self._made_entrances()
+        self._entrances |= {name: (result, result.push) for name, result in results.items()}
 
     @property
     def first_results(self) -> tuple[Result, ...]:
@@ -109,8 +134,81 @@ class Stages:
             return self.world.angular_velocity(instants)
         return self.root.angular_velocity(instants, moving)
 
+    # ---- Samples come in ----------------------------------------------------------------------
+
+    def uses(self, signal: str) -> bool:
+        """Whether any stage needs a signal."""
+        return signal in self._entrances
+
+    def stage_of(self, signal: str) -> Stage:
+        """The stage that needs a signal."""
+        return self._entrances[signal][0]
+
+    def take(self, signals: Signals) -> None:
+        """Hand samples to the stages that need them; see `Evaluator.take`."""
+        for signal, samples in signals.items():
+            if signal not in self._entrances:
+                if signal not in self.signals:
+                    raise UnknownNameError('signal', signal, self.signals)
+                continue
+            admitted = self.clock_gates.admit(signal, samples)
+            # Where a part is given, the pose comes from another node, which costs less.
+            unwanted = signal == 'position' and not self.locates and not self.given
+            if not len(admitted.stamps) or unwanted:
+                continue
+            if signal in self._shows_motion:
+                self.joints.show_motion(signal, admitted)
+            self._entrances[signal][1](admitted)
+
+    def _made_entrances(self) -> dict[str, Entrance]:
+        """Signal → where it goes."""
+        root, world, ground, computes = self.root, self.world, self.ground, self.computes
+        nowhere = Stage(())
+        entrances: dict[str, Entrance] = dict.fromkeys(self._shows_motion, (nowhere, _ignore))
+        entrances['joints'] = (nowhere, self._push_joints)
+        if isinstance(self.joints, GivenJoints):
+            entrances[JOINTS] = (nowhere, self._push_kinematics)
+        if computes & {'root', 'world', 'verdict'}:
+            entrances['imu'] = (root, root.push_imu)
+            for k, stream in enumerate(root.accelerometers):
+                entrances[stream.signal] = (root, partial(root.push_accelerometer, k))
+        if computes & {'world', 'verdict'}:
+            entrances['orientation'] = (world, self._push_orientation)
+            entrances['position'] = (world, self._push_position)
+        if 'verdict' in computes:
+            entrances['ground'] = (ground, ground.push_pose)
+            for stream in self.feet.sensors.values():
+                entrances[stream.signal] = (self.feet, stream.push)
+            for imu in ground.imus.values():
+                entrances[imu.stream.signal] = (ground, imu.push)
+        return entrances
+
+    def _push_joints(self, samples: Samples) -> None:
+        self._instants(self.joints.push(samples))
+
+    def _push_kinematics(self, samples: Samples) -> None:
+        assert isinstance(self.joints, GivenJoints)
+        self._instants(self.joints.give(samples))
+
+    def _push_orientation(self, samples: Samples) -> None:
+        self.world.push_orientation(samples)
+        if self._pose_imu is not None:
+            self._push_derived(self._pose_imu.push_orientation(samples))
+
+    def _push_position(self, samples: Samples) -> None:
+        self.world.push_position(samples)
+        if self._pose_imu is not None:
+            self._push_derived(self._pose_imu.push_position(samples))
+
+    def _push_derived(self, samples: Samples) -> None:
+        """Take samples of an IMU that the pose stands for."""
+        self.joints.show_motion('imu', samples)
+        self.root.push_imu(samples)
+
+    # ---- What has been learned and found ------------------------------------------------------
+
     @property
-    def streams(self) -> list[SampleStream]:
+    def _streams(self) -> list[SampleStream]:
         """The signals but the joints."""
         streams = [stream for stage in self.all for stream in stage.streams]
         return [*streams, *(imu.stream for imu in self.ground.imus.values())]
@@ -131,18 +229,24 @@ class Stages:
         if 'ir_md' in self.computes or self.needs_world:
             faults |= {result.signal: result.faults for result in self.later_results}
         faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
+        for signal, gate in self.clock_gates.gates.items():
+            if signal != 'orientation':  # whose messages are counted elsewhere
+                faults[signal] = faults.get(signal, Faults()) + gate.faults
         return faults
 
     @property
-    def hung(self) -> dict[str, list[tuple[int, int]]]:
-        """Signal → first and last instant [ns] of the times in which it hung."""
-        logs = [('joints', self.joints.hung), *((s.signal, s.hung) for s in self.streams)]
+    def stuck_times(self) -> dict[str, list[tuple[int, int]]]:
+        """Signal → first and last instant [ns] of the times in which it was stuck."""
+        logs = [
+            ('joints', self.joints.stuck_times),
+            *((s.signal, s.stuck_times) for s in self._streams),
+        ]
         return {signal: log.spans for signal, log in logs if log.spans}
 
     @property
     def clocks(self) -> dict[str, PublisherClock]:
         """Signal → clock of a publisher whose stamps came in bursts."""
-        clocks = {s.signal: s.clock for s in reversed(self.streams) if s.clock is not None}
+        clocks = {s.signal: s.clock for s in reversed(self._streams) if s.clock is not None}
         for clock in self.joints.clocks:
             clocks['joints'] = clock if clock.faults else clocks.get('joints', clock)
         return {signal: clock for signal, clock in clocks.items() if clock.faults}
@@ -150,24 +254,30 @@ class Stages:
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals with the time between their samples, as far as it is known [s]."""
         yield from (('joints', group.period) for group in self.joints.groups)
-        yield from ((s.signal, s.period) for s in self.streams if s.period is not None)
+        yield from ((s.signal, s.period) for s in self._streams if s.period is not None)
 
     def assume(self, former: 'Stages', without: Container[str] = ()) -> None:
-        """Begin with the rates that others have learned, but for those of some signals.
+        """Begin with the rates that others have learned, until a clock is set back.
+
+        Args:
+            former: of the same signals.
+            without: signals whose rates are to be learned.
 
         Raises:
             SensingError: if a signal is too slow for the low-pass.
         """
         self.joints.assume(former.joints.groups)
         periods = dict(former.periods())
-        for stream in self.streams:
+        for stream in self._streams:
             if stream.signal in periods and stream.signal not in without:
                 stream.assume(periods[stream.signal])
 
+    # ---- All of them --------------------------------------------------------------------------
+
     def flush(self, final: bool) -> None:
         """Take in the last samples, as nothing follows; see `Stage`."""
-        if self.pose_imu is not None:
-            self.root.push_imu(self.pose_imu.flush(final))
+        if self._pose_imu is not None:
+            self.root.push_imu(self._pose_imu.flush(final))
         for stage in self.all:
             stage.flush(final)
 
@@ -184,7 +294,11 @@ class Stages:
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         self.joints.reset()
-        if self.pose_imu is not None:
-            self.pose_imu.reset()
+        if self._pose_imu is not None:
+            self._pose_imu.reset()
         for stage in self.all:
             stage.reset()
+
+
+def _ignore(samples: Samples) -> None:
+    """Take samples that only show whether the robot moves."""

@@ -28,26 +28,22 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
     """
     stamps = np.arange(1, samples + 1) * nanoseconds(step)
 
-    def constant(*values: float) -> Samples:
-        return Samples(stamps, np.tile(values, (samples, 1)))
-
     force = (0.0, 0.0, rig.robot.gravity)
     level = (0.0, 0.0, 0.0, 1.0)
-    signals = {
-        'joints': constant(*np.zeros(rig.model.dof)),
-        'imu': constant(0.0, 0.0, 0.0, *force),
-        'orientation': constant(*level),
-        'position': constant(0.0, 0.0, 0.0),
-        'ground': constant(0.0, 0.0, 0.0, *level),
+    values: dict[str, Any] = {
+        'joints': np.zeros(rig.model.dof),
+        'imu': (0.0, 0.0, 0.0, *force),
+        'orientation': level,
+        'position': (0.0, 0.0, 0.0),
+        'ground': (0.0, 0.0, 0.0, *level),
     }
-    for k in range(len(rig.accelerometers)):
-        signals[f'accelerometers[{k}]'] = constant(*force)
-    for foot in rig.feet:
-        if foot.sensor is not None:
-            signals[f'feet[{foot.name}]'] = constant(*force, 0.0, 0.0, 0.0)
-        if foot.sole_R_imu is not None:
-            signals[f'foot_imus[{foot.name}]'] = constant(0.0, 0.0, 0.0, *force)
-    return signals
+    further = {
+        'accelerometers': force,
+        'feet': (*force, 0.0, 0.0, 0.0),
+        'foot_imus': (0.0, 0.0, 0.0, *force),
+    }
+    values |= {s.name: further[s.kind] for s in rig.robot.signals() if s.kind in further}
+    return {name: Samples(stamps, np.tile(value, (samples, 1))) for name, value in values.items()}
 
 
 def compile_stages(
@@ -70,7 +66,9 @@ def compile_stages(
         robot = replace(rig, robot=_slow(rig.robot))
         evaluator = Evaluator(robot, given=given, computes=computes)
         signals = standstill(rig) | (_results(rig) if given else {})
-        signals = {name: samples for name, samples in signals.items() if evaluator.uses(name)}
+        signals = {
+            name: samples for name, samples in signals.items() if evaluator.stages.uses(name)
+        }
         for pieces in zip(*(_pieces(s, live) for s in signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()

@@ -5,43 +5,37 @@
         covariance = izmp_covariance(evaluator, result)  # (K, 3, 3) in the root frame [m²]
 
 Nothing is repeated and nothing is fitted: see `noise_propagation`. The noise of the samples passes
-the matched filter if there is one (`kernel_noise`); a low-pass is left out. What it does not know
-of is everything but white noise of IMU and accelerometers and the steps of the encoders: a wrong
-model, a sliding foot.
+the matched filter if there is one; a low-pass is left out. What it does not know of is everything
+but white noise of IMU and accelerometers and the steps of the encoders: a wrong model, a sliding
+foot.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.feet import mr_ad_states
 from izmp_dynamics.pipeline.joints import JointGroup
-from izmp_dynamics.pipeline.kernel_noise import (
-    gain_of,
-    joint_weights,
-    quantised_second,
-    sample_gain,
-)
 from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
+    gain_of,
     imu_covariance,
     joint_covariance,
+    joint_weights,
     mr_ad_covariance,
+    quantised_second,
+    sample_gain,
     zmp_covariance,
 )
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
-from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.stability.ground_plane import GroundPlane
 
 
 class JointSpeeds:
@@ -160,7 +154,7 @@ def filtered_covariance(
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
-    covariance = _of_wrench(evaluator.mr_ad, root, joints, spread)
+    covariance = mr_ad_covariance(evaluator.mr_ad, mr_ad_states(joints, root), spread)
     if noise.joints.any() or noise.step:
         groups = evaluator.joints.groups
         if not groups:
@@ -205,7 +199,14 @@ def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
     there = np.asarray(np.isfinite(result.points['mr_ad']).all(axis=1))
-    return _of_point(result.wrenches['mr_ad'], of_wrench, result.plane, there)
+    covariance = np.full((len(there), 3, 3), np.nan)
+    covariance[there] = zmp_covariance(
+        ContactWrench.from_array(result.wrenches['mr_ad'][there]),
+        of_wrench[there],
+        result.plane.normal[there],
+        result.plane.point[there],
+    )
+    return covariance
 
 
 def _root_covariance(
@@ -231,34 +232,6 @@ def _root_covariance(
         mount.R @ np.diag(noise.gyroscope**2) @ mount.R.T,
         np.diag([gain.value, gain.first]),
     )
-
-
-def _of_wrench(mr_ad: MrAd, root: RootState, joints: JointKinematics, spread: Array) -> Array:
-    """(K, 6, 6) of the wrench, from (K, 9, 9) of the motion of the root."""
-    return mr_ad_covariance(
-        mr_ad,
-        root.proper_acceleration,
-        root.angular_velocity,
-        root.angular_acceleration,
-        joints.positions,
-        joints.velocities,
-        joints.accelerations,
-        spread,
-    )
-
-
-def _of_point(
-    wrenches: Array, of_wrench: Array, plane: GroundPlane, there: npt.NDArray[np.bool_]
-) -> Array:
-    """(K, 3, 3) of the IZMP, from (K, 6, 6) of the wrench; NaN where there is none."""
-    covariance = np.full((len(there), 3, 3), np.nan)
-    covariance[there] = zmp_covariance(
-        ContactWrench.from_array(wrenches[there]),
-        of_wrench[there],
-        plane.normal[there],
-        plane.point[there],
-    )
-    return covariance
 
 
 def joint_speeds(groups: Sequence[JointGroup], half_width: float | None) -> JointSpeeds:

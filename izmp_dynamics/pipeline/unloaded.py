@@ -18,8 +18,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.kernels import ROOT
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.buffer import reach_of
 from izmp_dynamics.signals.stamps import nanoseconds
@@ -62,7 +60,8 @@ class FeetSeen(NamedTuple):
 
     Attributes:
         stamps: (K,) [ns].
-        states: (K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
+        q: (K, n) joint positions [rad] or [m].
+        force: (K, 3) contact force by MR-AD, in root axes [N].
         soles: with their normal forces.
         readings: (K, F, 6) in the frames of the sensors, corrected [N, N·m].
         wrenches: (K, F, 6) on the feet, with what the mass below the sensors takes, about the
@@ -70,7 +69,8 @@ class FeetSeen(NamedTuple):
     """
 
     stamps: Stamps
-    states: Array
+    q: Array
+    force: Array
     soles: Soles
     readings: Array
     wrenches: Array
@@ -126,7 +126,6 @@ class UnloadedFeet:
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
         self.weight = rig.model.total_mass * rig.robot.gravity
-        self._mr_ad = MrAd(rig.model)
         self.swings: dict[str, Swing] = {}
         self.stances: dict[str, Stance] = {}
         self._seen: deque[FeetSeen] = deque()
@@ -174,11 +173,8 @@ class UnloadedFeet:
 
         Zero for a robot that hangs, whose force no foot carries; NaN where it is not known.
         """
-        n = self.rig.model.dof
-        parts = np.split(seen.states, [3, 6, ROOT, ROOT + n, ROOT + 2 * n], axis=1)
-        force = self._mr_ad.batch(*parts)[0].force
-        size = np.maximum(np.linalg.norm(force, axis=1), np.finfo(np.float64).tiny)[:, None]
-        carried = np.einsum('kfi,ki->kf', seen.wrenches[:, :, :3], force / size)
+        size = np.maximum(np.linalg.norm(seen.force, axis=1), np.finfo(np.float64).tiny)[:, None]
+        carried = np.einsum('kfi,ki->kf', seen.wrenches[:, :, :3], seen.force / size)
         together = carried.sum(axis=1)[:, None]
         return np.where(together < HANGS * size, 0.0, size - together + carried)
 
@@ -213,8 +209,7 @@ class UnloadedFeet:
         """(L, 6) what a sensor reads beyond what the mass below it takes, where that is known."""
         foot, excess = self.rig.feet[k], seen.readings[rows, k]
         if foot.below is not None and foot.sensor is not None:
-            q = seen.states[rows, ROOT : ROOT + self.rig.model.dof]
-            R, p = self.rig.model.frame_pose(foot.sensor, q)
+            R, p = self.rig.model.frame_pose(foot.sensor, seen.q[rows])
             excess = ContactWrench.from_array(seen.wrenches[rows, k]).seen_from(R, p).as_array()
         known: Array = excess[np.isfinite(excess).all(axis=1)]
         return known
@@ -237,7 +232,7 @@ def _medians(values: Array, around: int) -> Array:
 def _joined(parts: deque[FeetSeen]) -> FeetSeen:
     """All instants as one."""
     soles = Soles.joined([part.soles for part in parts])
-    stamps, states, readings, wrenches = (
-        np.concatenate([part[column] for part in parts]) for column in (0, 1, 3, 4)
+    stamps, q, force, readings, wrenches = (
+        np.concatenate([part[column] for part in parts]) for column in (0, 1, 2, 4, 5)
     )
-    return FeetSeen(stamps, states, soles, readings, wrenches)
+    return FeetSeen(stamps, q, force, soles, readings, wrenches)

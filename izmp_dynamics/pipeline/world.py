@@ -3,7 +3,6 @@
 Only IR-MD, level ground ('gravity') and the views need it; MR-AD never sees any of it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +18,8 @@ from izmp_dynamics.sensing.odometry_covariance import OdometryNoise
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import PATIENCE, Stage
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stage import Stage, Streams
+from izmp_dynamics.signals.stream import SampleStream
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,9 @@ class OrientationStage(Stage):
 
     Args:
         rig: the robot.
-        filtering: low-pass of the quaternions.
+        streams: of its signals.
         source: 'imu', or 'position' where its messages hold an orientation.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
-        imu: whose times of hanging are those of its orientation as well; None: not known.
+        imu: whose times of being stuck are those of its orientation as well; None: not known.
 
     Attributes:
         stream: (4,) world_q_sensor, x y z w.
@@ -77,29 +74,23 @@ class OrientationStage(Stage):
     def __init__(
         self,
         rig: Rig,
-        filtering: Filtering,
+        streams: Streams,
         source: str = 'imu',
-        periods: Mapping[str, float] | None = None,
-        patience: float = PATIENCE,
         imu: SampleStream | None = None,
     ) -> None:
         mount = rig.position if source == 'position' else rig.imu
         assert mount is not None
         self._sensor_R_root = np.array(mount.R.T, order='C')  # of one type with its copies
-        self.stream = SampleStream(
+        self.stream = streams.make(
             source,
             4,
-            max_gap=rig.robot.pairing.max_gap,
-            period=(periods or {}).get(source),
-            filtering=filtering,
             quaternion=0,
             correction=mount.correction.timing(),
-            may_hang=source == 'position',
-            clocked=rig.clocked,
+            may_be_stuck=source == 'position',
         )
         self._imu = imu if source == 'imu' else None
         self.available = True
-        super().__init__((self.stream,), patience)
+        super().__init__((self.stream,), streams.patience)
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
@@ -111,24 +102,24 @@ class OrientationStage(Stage):
         """Messages without a usable orientation; what is wrong otherwise the sensor's own say."""
         return Faults({key: n for key, n in self.stream.faults.items() if key == _NO_ROTATION})
 
-    def hangs(self, instants: Stamps, moving: Flags | None, around: bool = False) -> Flags:
-        """(K,) at which decided instants [ns] its sensor hangs; see `SampleStream.hangs`."""
+    def stuck_at(self, instants: Stamps, moving: Flags | None, around: bool = False) -> Flags:
+        """(K,) at which decided instants [ns] its sensor is stuck; see `SampleStream.stuck_at`."""
         if moving is None:
             return np.zeros(len(instants), dtype=np.bool_)
-        hangs = self.stream.hangs(instants, moving, around)
-        return hangs if self._imu is None else hangs | self._imu.hangs(instants, moving, around)
+        stuck = self.stream.stuck_at(instants, moving, around)
+        return stuck if self._imu is None else stuck | self._imu.stuck_at(instants, moving, around)
 
     def at(self, instants: Stamps, moving: Flags | None = None) -> Array:
         """Give world_R_root (K, 3, 3) at decided instants [ns]; NaN where it is not known.
 
         Args:
             instants: (K,) [ns].
-            moving: (K,) whether the joints move, so that a sensor that repeats itself hangs.
+            moving: (K,) whether the joints move, so that a sensor that repeats itself is stuck.
         """
         quaternions = self.stream.buffer.at(instants).values
         R = turned(quaternions, self._sensor_R_root)
-        if self.stream.has_hung or (self._imu is not None and self._imu.has_hung):
-            R[self.hangs(instants, moving)] = np.nan
+        if self.stream.was_stuck or (self._imu is not None and self._imu.was_stuck):
+            R[self.stuck_at(instants, moving)] = np.nan
         return R
 
 
@@ -137,10 +128,8 @@ class WorldStage(Stage):
 
     Args:
         rig: the robot.
-        filtering: low-pass of the signals.
+        streams: of its signals.
         source: of the orientation, 'imu' or 'position'.
-        periods: signal → time between its samples [s]; learned where it is not known.
-        patience: see `Stage` [s].
         imu: see `OrientationStage`.
 
     Attributes:
@@ -151,29 +140,23 @@ class WorldStage(Stage):
     def __init__(
         self,
         rig: Rig,
-        filtering: Filtering,
+        streams: Streams,
         source: str = 'imu',
-        periods: Mapping[str, float] | None = None,
-        patience: float = PATIENCE,
         imu: SampleStream | None = None,
     ) -> None:
         self.rig = rig
-        self.orientation = OrientationStage(rig, filtering, source, periods, patience, imu)
+        self.orientation = OrientationStage(rig, streams, source, imu)
         self.position: SampleStream | None = None
         if rig.position is not None:
-            self.position = SampleStream(
+            self.position = streams.make(
                 'position',
                 3,
-                max_gap=rig.robot.pairing.max_gap,
                 largest=LARGEST_POSITION,
-                period=(periods or {}).get('position'),
-                filtering=filtering,
                 correction=rig.position.correction,
-                may_hang=True,
-                clocked=rig.clocked,
+                may_be_stuck=True,
             )
         positions = () if self.position is None else (self.position,)
-        super().__init__((self.orientation.stream, *positions), patience)
+        super().__init__((self.orientation.stream, *positions), streams.patience)
         self._located = SampleBuffer(6)
         self._located.give_up = self._give_up
         self.reset()
@@ -254,7 +237,7 @@ class WorldStage(Stage):
         Args:
             instants: (K,) [ns].
             counted: those of which the lacking are counted.
-            moving: (K,) whether the joints move, so that a pose that repeats itself hangs.
+            moving: (K,) whether the joints move, so that a pose that repeats itself is stuck.
         """
         R = self.orientation.at(instants, moving)
         if self.position is None:
@@ -262,24 +245,24 @@ class WorldStage(Stage):
             return WorldState(R, nowhere, nowhere)
         located = self._located.at(instants)
         self.position.count_paired(located.rows(counted))
-        motion, rows = located.values, self._hangs(instants, moving)
+        motion, rows = located.values, self._position_stuck(instants, moving)
         if rows.any():
-            self.position.count_hanging(instants[counted], rows[counted])
+            self.position.count_stuck(instants[counted], rows[counted])
             motion[rows] = np.nan
             if self.orientation.stream.signal == 'position':
                 R[rows] = np.nan
-        motion[self.orientation.hangs(instants, moving, around=True)] = np.nan
+        motion[self.orientation.stuck_at(instants, moving, around=True)] = np.nan
         return WorldState(R, motion[:, :3], motion[:, 3:])
 
     def at(self, instants: Stamps, moving: Flags | None = None) -> WorldState:
         """Do as `evaluate`, and count nothing."""
         return self.evaluate(instants, slice(0), moving)
 
-    def _hangs(self, instants: Stamps, moving: Flags | None) -> Flags:
-        """At which instants (K,) the source of the pose hangs."""
+    def _position_stuck(self, instants: Stamps, moving: Flags | None) -> Flags:
+        """At which instants (K,) the source of the pose is stuck."""
         if self.position is None or moving is None:
             return np.zeros(len(instants), dtype=np.bool_)
-        return self.position.hangs(instants, moving, around=True)
+        return self.position.stuck_at(instants, moving, around=True)
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""

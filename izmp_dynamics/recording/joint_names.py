@@ -50,16 +50,16 @@ class JointNames:
         """
         if self.unknown:
             yield Finding(
-                'warning' if held or self.same else 'note',
                 'joints_unknown',
+                'warning' if held or self.same else 'note',
                 'The bag publishes joints that the URDF does not have: '
                 f'{list_names(self.unknown)}.',
                 self._guess(),
             )
         for foot, names in held.items():
             yield Finding(
-                'warning',
                 'leg_joints_absent',
+                'warning',
                 f"The position of foot '{foot}' is not known, so there is no verdict: there "
                 f'is no publisher of {list_names(names)}.',
                 REMEDY,

@@ -60,8 +60,8 @@ class JointPresence:
             begin, end = ((at - origin) / NANOSECONDS for at in (outage.begin, outage.end))
             when = f'before {end:.2f} s' if outage.begin == self._begin else f'after {begin:.2f} s'
             yield Finding(
-                'warning',
                 'joint_stops',
+                'warning',
                 f'{outage.topic}: no value {when}, for {end - begin:.2f} s. Nothing that rests on '
                 'all joints is evaluated meanwhile.',
                 'Does the driver of these joints start late or stop, or another publisher?',

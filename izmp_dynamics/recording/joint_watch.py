@@ -102,8 +102,8 @@ class JointWatch:
         fixed = [f'{name} (by {size:.3g})' for name, size in moved.items() if size > MOVES]
         if fixed:
             yield Finding(
-                'warning',
                 'fixed_joint_moves',
+                'warning',
                 f'Joints that are fixed in the URDF move: {list_names(fixed)} rad or m.',
                 'They are evaluated as fixed. Is this the URDF of the recorded robot? Give them '
                 'their type (revolute, prismatic) in it.',
@@ -115,8 +115,8 @@ class JointWatch:
         ]
         if elsewhere:
             yield Finding(
-                'warning',
                 'mimic_contradicted',
+                'warning',
                 f'Mimic joints are not where the URDF puts them: {list_names(elsewhere)}.',
                 'They are evaluated as the URDF puts them. Correct multiplier and offset of '
                 '<mimic>, or take it out, so that their own positions are used.',

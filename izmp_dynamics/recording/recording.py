@@ -1,6 +1,6 @@
 """A bag seen as the signals of a robot: messages to arrays, as the pipeline takes them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -106,34 +106,20 @@ class Recording:
     def _signals(self, batch: Batch) -> Signals:
         """Turn the messages of a span into signals."""
         signals = {'joints': self._joints(batch)}
-        if not self.robot.imu.from_position:
-            imu = self._read('imu', batch)
-            signals['imu'] = self._imu(imu)
-            if self.orientation == 'imu':
-                signals['orientation'] = _rows(imu, imu.orientations, imu.has_orientation)
-        for k in range(len(self.robot.accelerometers)):
-            signal = f'accelerometers[{k}]'
-            read = self._read(signal, batch)
-            signals[signal] = self._observed(signal, read.stamps, read.linear_acceleration)
-        if 'position' in self.uses:
-            pose = self._read('position', batch)
-            signals['position'] = self._observed('position', pose.stamps, pose.positions)
-            if self.orientation == 'position':
-                signals['orientation'] = Samples(pose.stamps, pose.orientations)
-        for foot in self.robot.feet:
-            if foot.wrench:
-                signal = f'feet[{foot.name}]'
-                read = self._read(signal, batch)
-                signals[signal] = self._observed(signal, read.stamps, read.wrenches)
-            if foot.imu:
-                signal = f'foot_imus[{foot.name}]'
-                read = self._read(signal, batch)
-                motion = np.hstack([read.angular_velocity, read.linear_acceleration])
-                signals[signal] = self._observed(signal, read.stamps, motion)
-        if 'ground' in self.uses:
-            read = self._read('ground', batch)
-            pose = np.hstack([read.positions, read.orientations])
-            signals['ground'] = self._observed('ground', read.stamps, pose)
+        for signal in self.robot.signals():
+            name = signal.name
+            if name == 'joints' or name not in self.uses:
+                continue
+            read = self._read(name, batch)
+            if name == 'imu':
+                signals[name] = self._imu(read)
+                if self.orientation == 'imu':
+                    rows = read.has_orientation
+                    signals['orientation'] = Samples(read.stamps[rows], read.orientations[rows])
+                continue
+            signals[name] = self._observed(name, read.stamps, _VALUES[signal.kind](read))
+            if name == 'position' == self.orientation:
+                signals['orientation'] = Samples(read.stamps, read.orientations)
         return signals
 
     def _read(self, signal: str, batch: Batch) -> Any:
@@ -169,5 +155,11 @@ class Recording:
         return Samples(read.stamps, positions)
 
 
-def _rows(read: Any, values: Array, rows: np.ndarray) -> Samples:
-    return Samples(read.stamps[rows], values[rows])
+_VALUES: Mapping[str, Callable[[Any], Array]] = {
+    'position': lambda read: read.positions,
+    'ground': lambda read: np.hstack([read.positions, read.orientations]),
+    'accelerometers': lambda read: read.linear_acceleration,
+    'feet': lambda read: read.wrenches,
+    'foot_imus': lambda read: np.hstack([read.angular_velocity, read.linear_acceleration]),
+}
+"""Kind of a signal → values (T, …) of its samples, as `Evaluator` takes them."""

@@ -11,11 +11,12 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.signals import POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.recording.joint_names import JointNames
-from izmp_dynamics.recording.topic_use import POINT, credible
+from izmp_dynamics.recording.topic_use import credible
 from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
 from izmp_dynamics.sensing.imu_check import check_imu
@@ -110,8 +111,8 @@ class Survey:
         if heavy:
             self.topics.missing.append(
                 Finding(
-                    'note',
                     'joints_absent',
+                    'note',
                     f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
                 )
             )
@@ -147,10 +148,10 @@ class Survey:
         names = JointNames(
             self.model, published, dict.fromkeys(name for part in joints for name in part.others)
         )
-        soles = {foot.name: foot.sole for foot in self.topics.robot.feet}
+        soles = {foot.name: foot.sole_frame for foot in self.topics.robot.feet}
         self.held_joints = names.held_joints(soles)
         for finding in names.findings(self.held_joints):
-            known = finding.severity == 'note'
+            known = finding.level == 'note'
             (self.topics.missing if known else self.findings).append(finding)
 
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
@@ -169,8 +170,8 @@ class Survey:
             ]
             self.findings.append(
                 Finding(
-                    'warning',
                     'beyond_limits',
+                    'warning',
                     f'Joints are beyond their limits: {list_names(names)}.',
                     'Are their positions in degrees instead of radians, or their zeros others '
                     "than the URDF's?",
@@ -179,30 +180,22 @@ class Survey:
 
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
-        robot = self.topics.robot
-        sensors: list[tuple[str, str, Any]] = []
-        if not robot.imu.from_position:
-            sensors.append(('imu', 'imu', robot.imu))
-        for k, accelerometer in enumerate(robot.accelerometers):
-            sensors.append((f'accelerometers[{k}]', f'accelerometers[{k}]', accelerometer))
-        for foot in robot.feet:
-            if foot.wrench is not None:
-                sensors.append((f'feet[{foot.name}]', f'feet[{foot.name}].wrench', foot.wrench))
-            if foot.imu is not None:
-                sensors.append((f'foot_imus[{foot.name}]', f'feet[{foot.name}].imu', foot.imu))
         ids: dict[str, str | None] = {}
-        for signal, key, sensor in sensors:
-            frames = sorted(self.topics.uses[signal].frame_ids)
-            if len(frames) > 1 and sensor.frame is None:
+        for signal in self.topics.robot.signals():
+            if not signal.mounted:
+                continue
+            use = self.topics.uses[signal.name]
+            frames = sorted(use.frame_ids)
+            if len(frames) > 1 and signal.frame is None:
                 raise ReplayError(
-                    f"The messages of '{self.topics.uses[signal].topic}' name several frames "
+                    f"The messages of '{use.topic}' name several frames "
                     f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
-                    f'right one as {key}.frame in the robot file.',
+                    f'right one as {signal.key}.frame in the robot file.',
                     kind='several_frames',
-                    signal=signal,
+                    signal=signal.name,
                     frames=tuple(frames),
                 )
-            ids[sensor.topic] = frames[0] if frames else None
+            ids[signal.topic] = frames[0] if frames else None
         return ids
 
     def _ground_frame(self, poses: list[Any]) -> dict[str, str | None]:
@@ -236,8 +229,8 @@ class Survey:
         if children - {robot.ground.frame}:
             self.findings.append(
                 Finding(
-                    'warning',
                     'ground_of_another_frame',
+                    'warning',
                     f"'{use.topic}' gives the pose of {list_names(map(repr, sorted(children)))}, "
                     f"taken to be that of the ground's frame '{robot.ground.frame}'.",
                     'State that frame as ground.frame in the robot file.',
@@ -259,8 +252,8 @@ class Survey:
         taken = position.frame or self.model.root
         self.findings.append(
             Finding(
-                'warning',
                 'position_of_another_frame',
+                'warning',
                 f"'{self.topics.uses['position'].topic}' gives the pose of "
                 f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
                 'State the link as position.frame in the robot file.',
@@ -301,13 +294,13 @@ class Survey:
             robot.gravity,
         )
         self.oriented = verdict.oriented
-        self.findings += [Finding('warning', verdict.kind, text) for text in verdict.remarks]
+        self.findings += [Finding(verdict.kind, 'warning', text) for text in verdict.remarks]
         position = self.topics.uses.get('position')
         if position is not None and position.msgtype == POINT and not verdict.oriented:
             self.topics.missing.append(
                 Finding(
-                    'note',
                     'no_orientation',
+                    'note',
                     'Neither the IMU nor the position gives the orientation of the root; without '
                     'it there is no IR-MD and no pose in the world.',
                 )
@@ -339,11 +332,11 @@ class Survey:
             )
             if remark:
                 remedy = f'Is accelerometers[{k}].frame the link whose axes it reads?'
-                findings.append(Finding('warning', 'accelerometer_against_imu', remark, remedy))
+                findings.append(Finding('accelerometer_against_imu', 'warning', remark, remedy))
         if len(findings) == len(self.rig.accelerometers) > 1:
             remedy = 'All others contradict the IMU as well: is imu.frame the link whose axes it '
-            remark = findings[0].message
-            findings = [Finding('warning', 'imu_against_all', remark, f'{remedy}reads?')]
+            remark = findings[0].sentence
+            findings = [Finding('imu_against_all', 'warning', remark, f'{remedy}reads?')]
         self.findings += findings
 
 

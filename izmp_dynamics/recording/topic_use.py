@@ -12,20 +12,9 @@ from izmp_dynamics.bags.batch import Batch
 from izmp_dynamics.bags.messages import imu_batch, joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.model.signals import IMU, JOINT_STATE, WRENCH
 from izmp_dynamics.sensing.wrench_check import NormalForceWatch
 from izmp_dynamics.signals.clock import AHEAD
-
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-IMU = 'sensor_msgs/msg/Imu'
-WRENCH = 'geometry_msgs/msg/WrenchStamped'
-POINT = 'geometry_msgs/msg/PointStamped'
-POSITIONS = (
-    POINT,
-    'geometry_msgs/msg/PoseStamped',
-    'geometry_msgs/msg/PoseWithCovarianceStamped',
-    'nav_msgs/msg/Odometry',
-)
-POSES = (*POSITIONS[1:], 'geometry_msgs/msg/TransformStamped')
 
 LONG_GAP = 0.1
 """A gap that is remarked on, if it is also as long as ten messages [s]."""

@@ -1,25 +1,17 @@
 """Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from izmp_dynamics.bags.batch import resolve_topic, topics_ending_in
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
-from izmp_dynamics.model.robot_file import Foot, Ground, RobotFile
-from izmp_dynamics.recording.topic_use import (
-    IMU,
-    JOINT_STATE,
-    POINT,
-    POSES,
-    POSITIONS,
-    WRENCH,
-    TopicUse,
-)
-
-_REQUIRED = ('joints', 'imu')
+from izmp_dynamics.model.feet import Foot, Ground
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.signals import POINT, POSITIONS, WRENCH, Signal
+from izmp_dynamics.recording.topic_use import TopicUse
 
 
 class SignalTopics:
@@ -52,27 +44,23 @@ class SignalTopics:
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
             )
-        absent = {
-            signal: self._absence(wanted)
-            for signal, wanted, types in _signals(robot)
-            if not self._find(signal, wanted, types)
-        }
-        for signal, wanted, types in _signals(robot):
-            if signal == 'imu' and signal in absent and self._posed:
-                self._do_without_imu(absent.pop('imu')[1])
-            elif signal in absent and signal in _REQUIRED:
-                raise self._not_there(signal, wanted, types, *absent[signal])
-        types_of = {signal: types for signal, _, types in _signals(robot)}
-        for signal, (kind, why) in absent.items():
-            self.leave_out(signal, kind, why, self._unused(types_of[signal], robot))
+        absent = [signal for signal in robot.signals() if not self._find(signal)]
+        for signal in absent:
+            if signal.name == 'imu' and self._posed:
+                self._do_without_imu(self._absence(signal.topic)[1])
+            elif signal.required:
+                raise self._not_there(signal)
+            else:
+                others = self._unused(signal.types, robot)
+                self.leave_out(signal.name, *self._absence(signal.topic), others)
         if robot.imu.from_position:
             self._require_pose()
         without = [foot.name for foot in robot.feet if foot.wrench is None]
         if 0 < len(without) < len(robot.feet):
             self.missing.append(
                 Finding(
-                    'note',
                     'foot_without_wrench',
+                    'note',
                     f'There is no measured CoP: the robot file states no wrench for {without[0]}.',
                 )
             )
@@ -92,8 +80,8 @@ class SignalTopics:
         self.only_ir_md = True
         self.missing.append(
             Finding(
-                'note',
                 'no_imu',
+                'note',
                 f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
                 'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
                 f"derived from '{self.uses['position'].topic}'.",
@@ -101,11 +89,7 @@ class SignalTopics:
         )
 
     def _require_pose(self) -> None:
-        """Refuse to derive an IMU from what is no pose; state that it is derived.
-
-        Raises:
-            ReplayError: if the position is not recorded or has no orientation.
-        """
+        """Refuse to derive an IMU from what is no pose; state that it is derived."""
         if not self._posed:
             raise ReplayError(
                 'imu.from_position is true, but there is no recorded position with an '
@@ -114,8 +98,8 @@ class SignalTopics:
             )
         self.missing.append(
             Finding(
-                'note',
                 'imu_derived',
+                'note',
                 'There is no measured IMU: its signals are derived from '
                 f"'{self.uses['position'].topic}' (imu.from_position), whose noise is "
                 'differentiated twice. MR-AD is then not independent of IR-MD.',
@@ -138,32 +122,34 @@ class SignalTopics:
         Raises:
             ReplayError: if joints or IMU are among them.
         """
+        required = {signal.name for signal in self.robot.signals() if signal.required}
         for use in [use for use in self.uses.values() if not use.steps]:
             kind, why = _unusable(use)
-            if use.signal in _REQUIRED:
+            if use.signal in required:
                 raise ReplayError(
                     f'{use.signal}: {why}.', kind=kind, signal=use.signal, topic=use.topic
                 )
             self.leave_out(use.signal, kind, why)
 
-    def _find(self, signal: str, wanted: str, types: tuple[str, ...]) -> bool:
-        name = resolve_topic(wanted, self.bag.topics)
+    def _find(self, signal: Signal) -> bool:
+        name = resolve_topic(signal.topic, self.bag.topics)
         if name is None:
             return False
         msgtype = self.bag.topics[name].msgtype
-        if msgtype not in types:
+        if msgtype not in signal.types:
             raise ReplayError(
-                f"{signal}: topic '{name}' has the type {msgtype}; valid: {', '.join(types)}.",
+                f"{signal.name}: topic '{name}' has the type {msgtype}; valid: "
+                f'{", ".join(signal.types)}.',
                 kind='topic_type',
-                signal=signal,
+                signal=signal.name,
                 topic=name,
                 msgtype=msgtype,
-                valid=types,
+                valid=signal.types,
             )
         if not self.bag.topics[name].count:
             return False
         self.bag.decoder(name)
-        self.uses[signal] = TopicUse(signal, name, msgtype)
+        self.uses[signal.name] = TopicUse(signal.name, name, msgtype)
         return True
 
     def _absence(self, wanted: str) -> tuple[str, str]:
@@ -179,30 +165,32 @@ class SignalTopics:
     def _unused(self, types: tuple[str, ...], robot: RobotFile) -> tuple[str, ...]:
         """Topics with messages of these types that no signal of the robot takes."""
         topics = self.bag.topics
-        used = {resolve_topic(wanted, topics) for _, wanted, _ in _signals(robot)}
+        used = {resolve_topic(wanted, topics) for wanted in robot.topics()}
         return tuple(
             topic.name
             for topic in topics.values()
             if topic.msgtype in types and topic.count and topic.name not in used
         )
 
-    def _not_there(
-        self, signal: str, wanted: str, types: tuple[str, ...], kind: str, why: str
-    ) -> ReplayError:
+    def _not_there(self, signal: Signal) -> ReplayError:
         """The error that a required topic is not there; it lists the topics that may be meant."""
-        topics = self.bag.topics
-        there = [t.name for t in topics.values() if t.msgtype in types and t.count]
-        if len(topics_ending_in(wanted, topics)) > 1:
-            remedy = f'State the one that is meant, with its namespace, as {_key(signal)}.'
+        kind, why = self._absence(signal.topic)
+        topics = self.bag.topics.values()
+        there = [t.name for t in topics if t.msgtype in signal.types and t.count]
+        if len(topics_ending_in(signal.topic, self.bag.topics)) > 1:
+            remedy = f'State the one that is meant, with its namespace, as {_key(signal.name)}.'
         elif there:
-            remedy = _perhaps(signal, there)
+            remedy = _perhaps(signal.name, there)
         else:
-            remedy = f'No other topic has messages of type {types[0]} either; it must be recorded.'
+            remedy = (
+                f'No other topic has messages of type {signal.types[0]} either; it must be '
+                'recorded.'
+            )
         return ReplayError(
-            f'{signal}: {why}. {remedy}',
+            f'{signal.name}: {why}. {remedy}',
             kind=kind,
-            signal=signal,
-            topic=wanted,
+            signal=signal.name,
+            topic=signal.topic,
             candidates=tuple(there),
         )
 
@@ -252,26 +240,8 @@ class SignalTopics:
             lost = "the angular acceleration is the gyroscope's difference quotient"
         message = f'{signal}: {why}; without it {lost}.'
         self.missing.append(
-            Finding('note', kind, message, _perhaps(signal, others) if others else '')
+            Finding(kind, 'note', message, _perhaps(signal, others) if others else '')
         )
-
-
-def _signals(robot: RobotFile) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Signal, topic as in the robot file, valid types."""
-    yield 'joints', robot.joints.topic, (JOINT_STATE,)
-    if not robot.imu.from_position:
-        yield 'imu', robot.imu.topic, (IMU,)
-    if robot.position is not None:
-        yield 'position', robot.position.topic, POSITIONS
-    if robot.ground.topic is not None:
-        yield 'ground', robot.ground.topic, POSES
-    for k, sensor in enumerate(robot.accelerometers):
-        yield f'accelerometers[{k}]', sensor.topic, (IMU,)
-    for foot in robot.feet:
-        if foot.wrench is not None:
-            yield f'feet[{foot.name}]', foot.wrench.topic, (WRENCH,)
-        if foot.imu is not None:
-            yield f'foot_imus[{foot.name}]', foot.imu.topic, (IMU,)
 
 
 def _perhaps(signal: str, topics: Sequence[str]) -> str:
@@ -307,8 +277,8 @@ def _is_normal_only(foot: Foot) -> bool:
 
 def _normal_only(feet: Sequence[str]) -> Finding:
     return Finding(
-        'note',
         'normal_only',
+        'note',
         f'{list_names(feet)}: only the normal force is measured, and taken to act at the origin '
         "of the sensor's frame. So the CoP shows how the feet share the load, not where on the "
         'sole it acts.',

@@ -9,7 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.pages.styles import HALF, WIDE, LineStyle, back_to_front, restlessness
-from izmp_dynamics.report.decimation import robust_limits
+from izmp_dynamics.report.plots import robust_limits
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.results.evaluation import Track as Points
 from izmp_dynamics.stability.support_polygon import support_polygon
@@ -97,8 +97,8 @@ def ground_of(scene: Scene, summary: Summary) -> Ground | None:
     caption = (
         'In the world. The soles are drawn where they stood.'
         if world
-        else 'In nif, which moves with the robot: x points forward, y to the left. The soles are '
-        f'drawn at up to {_SHOWN_IN_NIF} instants.'
+        else 'In nif, which moves with the robot: x in the sagittal plane of the root. The '
+        f'soles are drawn at up to {_SHOWN_IN_NIF} instants.'
     )
     near = _near_smallest_margin(scene, summary, points)
     if near is not None and summary.judged is not None:

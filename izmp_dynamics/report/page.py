@@ -116,16 +116,13 @@ def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
     for first in ('mr_ad', 'ir_md'):
         if (first, 'cop') in pairs:
             pair = pairs[first, 'cop']
-            return _gap_title(pair), formatting.mm(pair['mean']), _gap_note(report, pair)
+            along = '|IZMP − CoP|' if pair['along'] == 'plane' else 'along the line of the feet'
+            return f'Gap {along}', formatting.mm(pair['mean']), _gap_note(report, pair)
     if ('mr_ad', 'ir_md') in pairs:
         pair = pairs['mr_ad', 'ir_md']
         note = f'mean; at most {formatting.mm(pair["largest"])}; no CoP to compare with'
         return 'Gap MR-AD to IR-MD', formatting.mm(pair['mean']), note
     return 'Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP to compare with'
-
-
-def _gap_title(pair: Mapping[str, Any]) -> str:
-    return 'Gap |IZMP − CoP|' if pair['along'] == 'plane' else 'Gap along the line of the feet'
 
 
 def _gap_note(report: Mapping[str, Any], pair: Mapping[str, Any]) -> str:

@@ -122,17 +122,7 @@ def _over_time(
     legend: Legend = lambda look: [],
     marks: Marks = lambda look, ax: None,
 ) -> Figure:
-    """Draw plots below each other.
-
-    Args:
-        name: unique in the page.
-        title: heading.
-        caption: what is shown.
-        plots: what is drawn.
-        labels: trace → its name in the legend, if it is not its own.
-        legend: further entries.
-        marks: draws what is not a trace.
-    """
+    """Draw plots below each other, traces by their names or those of `labels`, and marks."""
     traces = {trace.name: trace for plot in reversed(plots) for trace in plot.traces}
     listed = [traces[name] for plot in plots[-1:] for name in plot.out_of_view]
 

@@ -1,13 +1,12 @@
 """Write report.html and report.json, whole or not at all."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
+from izmp_dynamics.files.place import write_together
 from izmp_dynamics.report.ground import Ground, ground_of
 from izmp_dynamics.report.plots import Plot, plots_of
 from izmp_dynamics.results.evaluation import Evaluation
@@ -84,7 +83,16 @@ def write_summary(
             figures = draw_pictures(scene, summary, ground, plots)
         except MissingDependencyError as error:
             absent.append(str(error))
-    _write_all({html: render(report, figures, player, absent), data: text})
+    texts = {html: render(report, figures, player, absent), data: text}
+    try:  # 'backslashreplace': a name of a file need not be UTF-8; in JSON it is the same text
+        write_together(
+            {path: text.encode(errors='backslashreplace') for path, text in texts.items()}
+        )
+    except OSError as error:
+        raise ReportError(
+            f"The report cannot be written to '{html.parent}': {error.strerror or error}.",
+            kind='cannot_write', path=html.parent, errno=error.errno,
+        ) from error  # fmt: skip
     return ReportPaths(html, data, summary)
 
 
@@ -96,29 +104,3 @@ def _out_of_view(ground: Ground | None, plots: Mapping[str, Plot]) -> dict[str, 
         for name, share in plot.out_of_view.items():
             shares[name] = max(shares.get(name, 0.0), share)
     return hidden
-
-
-def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write every file beside its place first, then move all of them there."""
-    written: dict[Path, Path] = {}
-    try:
-        for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.')
-            written[path] = Path(name)
-            # 'backslashreplace': a name of a file need not be UTF-8; in JSON it is the same text
-            with open(handle, 'w', encoding='utf-8', errors='backslashreplace') as file:
-                file.write(text)
-            os.chmod(name, 0o644)
-        for path, temporary in written.items():
-            os.replace(temporary, path)
-    except OSError as error:
-        folder = next(iter(texts)).parent
-        reason = error.strerror or str(error)
-        raise ReportError(
-            f"The report cannot be written to '{folder}': {reason}.",
-            kind='cannot_write', path=folder, errno=error.errno,
-        ) from error  # fmt: skip
-    finally:
-        for temporary in written.values():
-            temporary.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import Array, Indices, Stamps, seconds
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.faults import Fault
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -66,6 +67,7 @@ class Foot:
         only_normal_found: whether that sensor measured no other force and no torque throughout.
         held_joints: movable joints between root and sole without a publisher, held at zero, so
             that the position of the foot is not known.
+        sign: of its force sensor in the robot file, 1 or −1.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Foot:
     normal_only: bool = False
     only_normal_found: bool = False
     held_joints: tuple[str, ...] = ()
+    sign: int = 1
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ class Evaluation:
         motion: the robot's joints, at about 50 Hz; None where only the evaluated values are known.
         missing: what could not be evaluated, and why: one sentence each.
         notes: anomalies of the inputs: one sentence each.
+        doubts: findings on robot file and signals, of which some forbid a verdict.
         damage: what of the bag could not be read, in sentences; empty if all was.
         health: one entry per input topic.
         outages: times in which a signal could not be used, as far as they are known one by one.
@@ -182,6 +186,7 @@ class Evaluation:
     motion: Motion | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[Finding, ...] = ()
     damage: str = ''
     health: tuple[SignalHealth, ...] = ()
     outages: tuple[Outage, ...] = ()

@@ -129,7 +129,7 @@ class Replayed:
         for foot in (each['name'] for each in self.report['feet']):
             corners = ast.literal_eval(parameters[f'feet[{foot}].polygon'].removesuffix(' m'))
             flat = np.pad(np.array(corners, float), ((0, 0), (0, 1)))
-            found[foot] = (parameters[f'feet[{foot}].sole'], flat)
+            found[foot] = (parameters.get(f'feet[{foot}].sole', f'{foot}/sole'), flat)
         return found
 
     def _messages(self, topic: str) -> RawMessages | None:

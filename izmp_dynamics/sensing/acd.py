@@ -16,7 +16,7 @@ deals with wild values; a low-pass, if there is one, comes after both.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +49,6 @@ from izmp_dynamics.signals.outlier_gate import (
 from izmp_dynamics.signals.sample_window import SampleWindow
 from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
 from izmp_dynamics.signals.stream_filter import StreamFilter
-
-if TYPE_CHECKING:  # scipy.signal takes long to import and most logs need no filter
-    from izmp_dynamics.signals.low_pass import ZeroPhaseLowPass
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
 _QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
@@ -140,19 +137,12 @@ class ActuatorDifferentiator:
         """Samples that `update` is behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
-    def batch(
-        self,
-        stamps: Stamps,
-        positions: Array,
-        low_pass: 'ZeroPhaseLowPass | None' = None,
-    ) -> tuple[JointKinematics, JointFaults]:
+    def batch(self, stamps: Stamps, positions: Array) -> tuple[JointKinematics, JointFaults]:
         """Differentiate a log or a window of it.
 
         Args:
             stamps: (T,) as recorded [ns].
             positions: (T, n) encoder values [rad] or [m].
-            low_pass: filters the positions after the gates and before the quotients; its context
-                adds to that of this stage.
 
         Returns:
             The instants, and what was wrong with the samples.
@@ -165,9 +155,7 @@ class ActuatorDifferentiator:
         verdicts = screen_stamps(stamps, self.min_spacing)
         rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
         used = stamps[rows]
-        instants = self._evaluated(
-            used, positions[rows], -1, lambda q: q if low_pass is None else low_pass.batch(used, q)
-        )
+        instants = self._evaluated(used, positions[rows], -1, lambda settled: settled)
         masks = np.zeros((2, *positions.shape), dtype=np.bool_)
         masks[:, rows] = instants.masks
         faults = JointFaults(self.joint_names, verdicts, *masks)

@@ -1,6 +1,6 @@
 """What drivers get wrong about an IMU: gravity removed, units that are not SI, no orientation.
 
-`check_imu` looks at a stretch of a log before it is evaluated. What would falsify every result
+`check_imu` looks at a segment of a log before it is evaluated. What would falsify every result
 ends in a `SensingError` that says what to change; what is only suspicious ends in a remark.
 """
 
@@ -17,6 +17,9 @@ from izmp_dynamics.signals.imu import check_shapes, rotations
 FASTEST_GYROSCOPE = 36.0
 """No gyroscope of this class measures faster [rad/s]; full scale is 2000 °/s = 35 rad/s."""
 
+TURN_LIMIT = np.radians(30.0)
+"""Angle between the axes of gyroscope and orientation from which on they are doubted [rad]."""
+
 TILT_LIMIT = np.radians(20.0)
 """Angle between measured and claimed vertical from which on the orientation is doubted [rad]."""
 
@@ -28,6 +31,12 @@ REMEDY_GRAVITY_REMOVED = (
 )
 
 REMEDY_DEGREES = 'its unit is °/s and not rad/s; let the driver publish rad/s (REP 103)'
+
+
+_TURNED_WITHIN = 0.02  # [s] over which an orientation is differenced
+_LEAST_OFF = 0.005  # root mean square difference of two angular velocities that counts [rad/s]
+_LAGS = 8  # of _TURNED_WITHIN, that a delay of either may have
+_EXPLAINED = 0.2  # share of its square that may be left if another mounting explains it
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ def check_imu(
     """Refuse an IMU whose signals are not what they should be; all in sensor axes.
 
     Args:
-        stamps: (T,) a stretch of the log, some seconds or all of it [ns].
+        stamps: (T,) a segment of the log, some seconds or all of it [ns].
         angular_velocity: (T, 3).
         linear_acceleration: (T, 3).
         orientation_xyzw: (T, 4), or None if the driver says that there is none.
@@ -83,7 +92,7 @@ def check_imu(
     verdict = ImuVerdict(False)
     if orientation_xyzw is not None:
         stamps, quaternions = np.asarray(stamps)[finite], np.asarray(orientation_xyzw)[finite]
-        verdict = _judge_orientation(stamps, quaternions, speed, force, gravity_removed, gravity)
+        verdict = _judge_orientation(stamps, quaternions, omega, force, gravity_removed, gravity)
     if gravity_removed and not verdict.oriented:
         reason = ' '.join(verdict.remarks) or 'The IMU states no orientation.'
         raise SensingError(
@@ -97,12 +106,13 @@ def check_imu(
 def _judge_orientation(
     stamps: Stamps,
     quaternions: Array,
-    speed: Array,
+    omega: Array,
     force: Array,
     gravity_removed: bool,
     gravity: float,
 ) -> ImuVerdict:
     R, good = rotations(quaternions)
+    speed = np.linalg.norm(omega, axis=1)
     if not good.any():
         return _no_orientation(quaternions)
     if _is_placeholder(quaternions, speed):
@@ -118,7 +128,8 @@ def _judge_orientation(
     if gravity_removed:
         return ImuVerdict(True)
     in_world = np.einsum('tij,tj->ti', R[good], force[good])
-    return _judge_tilt(in_world, gravity)
+    tilted = _judge_tilt(in_world, gravity)
+    return tilted if tilted.remarks else _judge_axes(seconds(stamps[good]), R[good], omega[good])
 
 
 def _is_placeholder(quaternions: Array, speed: Array) -> bool:
@@ -195,6 +206,57 @@ def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
         return 0.0
     turned = angles(np.swapaxes(R[good][:-1], 1, 2) @ R[good][1:])
     return float(np.sqrt(np.sum(turned**2 / steps) / np.sum(steps)))
+
+
+def _judge_axes(time: Array, R: Array, omega: Array) -> ImuVerdict:
+    """Compare the axes of the gyroscope with those in which the orientation turns.
+
+    The rotation between them is that of Wahba's problem, by singular values (Markley, 1988).
+
+    Args:
+        time: (T,) [s].
+        R: (T, 3, 3) orientation, world_R_sensor.
+        omega: (T, 3) angular velocity [rad/s].
+    """
+    steps = np.diff(time)
+    every = max(1, round(_TURNED_WITHIN / max(float(np.median(steps)), 1e-6))) if len(steps) else 1
+    ends = np.arange(0, len(time), every)
+    change = np.swapaxes(R[ends[:-1]], 1, 2) @ R[ends[1:]]
+    sums = np.cumsum(omega, axis=0)
+    measured = (sums[ends[1:]] - sums[ends[:-1]]) / every
+    skew = (change - np.swapaxes(change, 1, 2)) / 2.0  # the sine of a small angle, by its axis
+    sines = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
+    rates = sines / np.maximum(np.diff(time[ends]), 1e-6)[:, None]
+    U, _, V = np.linalg.svd(measured.T @ rates)
+    Q = (U * [1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V
+    lags = range(min(_LAGS, len(rates)))
+    off = min(
+        (
+            _mean_square(*pair, lag)
+            for pair in ((measured, rates), (rates, measured))
+            for lag in lags
+        ),
+        default=0.0,
+    )
+    left = _mean_square(measured, rates @ Q.T, 0)
+    angle = float(np.arccos(np.clip((np.trace(Q) - 1.0) / 2.0, -1.0, 1.0)))
+    matters = off > _LEAST_OFF**2 and left < _EXPLAINED * off
+    if not matters or angle < TURN_LIMIT:
+        return ImuVerdict(True)
+    return ImuVerdict(
+        True,
+        (
+            f'The axes of the gyroscope of the IMU are turned by {np.degrees(angle):.0f}° against '
+            'those of its orientation: one of the two is not that of imu.frame.',
+        ),
+        'imu_turned',
+    )
+
+
+def _mean_square(late: Array, early: Array, lag: int) -> float:
+    """Mean square of the difference of two signals (N, 3), of which one is late by some rows."""
+    off = late[lag:] - early[: len(early) - lag]
+    return float(np.mean(np.sum(off * off, axis=1))) if len(off) else 0.0
 
 
 def _no_orientation(quaternions: Array) -> ImuVerdict:

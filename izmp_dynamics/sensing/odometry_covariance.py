@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen, skew
-from izmp_dynamics.model.robot_file import Noise
+from izmp_dynamics.model.sensors import Noise
 from izmp_dynamics.sensing.noise import degrees, standard_deviation
 
 QUOTIENTS = {'central': (-0.5, 0.0, 0.5), 'paper': (-1.0, 1.0, 0.0)}

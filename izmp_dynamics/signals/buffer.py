@@ -139,6 +139,10 @@ class SampleBuffer:
             self._end += count
             self.newest = int(self._stamps[self._end - 1])
 
+    def drop(self, count: int) -> None:
+        """Drop so many of the oldest samples."""
+        self._start += count
+
     def offer(self, stamp: int, sample: Array) -> None:
         """Let a sample (1, width) answer the instant of exactly its stamp [ns]; 0: none does."""
         self.unconfirmed, self.sample = stamp, sample
@@ -155,7 +159,7 @@ class SampleBuffer:
     def forget(self, before: int) -> None:
         """Drop what no instant from `before` [ns] on needs."""
         old = int(self.stamps.searchsorted(before, 'right')) - 1
-        self._start += max(old, 0)
+        self.drop(max(old, 0))
         if self._overtaken:
             self._overtaken = {k: v for k, v in self._overtaken.items() if k >= before}
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.rotations import from_rpy
-from izmp_dynamics.model.robot_file import FootWrench, Imu
+from izmp_dynamics.model.feet import FootWrench
+from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 

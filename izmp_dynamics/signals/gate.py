@@ -2,7 +2,7 @@
 
 It leaves out samples that no sensor of the kind can read, takes stated errors out of the others,
 lets a sample pass when the next one confirms its stamp (see `stamps`), leaves out what repeats
-the one before or notes that the signal hangs (see `repeats`), and continues the signs of
+the one before or notes that the signal is stuck (see `repeats`), and continues the signs of
 quaternions. It judges one sample after the other, so it does not matter in which pieces they come.
 """
 
@@ -18,10 +18,10 @@ from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 from izmp_dynamics.signals.imu import NORM_TOLERANCE
 from izmp_dynamics.signals.repeats import (
     ALIVE,
-    HANGS,
     OPEN,
     SINCE,
-    HangSpans,
+    STUCK_AFTER,
+    StuckSpans,
     begin_span,
     note_change,
 )
@@ -41,10 +41,12 @@ _PREVIOUS, _PENDING, _CHANGES, _HELD, _SIGNED, _PASSING, _KEPT = range(7)
 changes seen, samples that wait as they repeat, whether a sign is known, whether repeats and signs
 are looked after; how many of these there are."""
 
-_SPACING, _CHECKS, _QUATERNION, _DELAY, _WATCHES, _KEEPS, _HANGS, _COUNTS = range(_KEPT, _KEPT + 8)
+_SPACING, _CHECKS, _QUATERNION, _DELAY, _WATCHES, _KEEPS, _STUCK_AFTER, _COUNTS = range(
+    _KEPT, _KEPT + 8
+)
 """Settings: smallest spacing [ns], whether values are checked, first column of a quaternion or
 -1, delay [ns], whether repeats are left out, whether a few are kept all the same, after which
-time the signal hangs [ns]; and where the counts of faults begin, those of stamps first."""
+time the signal is stuck [ns]; and where the counts of faults begin, those of stamps first."""
 
 _NOT_FINITE, _TOO_LARGE, _NO_ROTATION, _REPEATED, _END = range(6, 11)
 
@@ -82,7 +84,7 @@ class Gate:
         pending: stamp of the newest sample, which the next one confirms [ns]; 0 without one.
         sample: (1, m) that sample, until the next one comes.
         repeats: whether it repeats the one before.
-        spans: times in which the signal hung.
+        spans: times in which the signal was stuck.
         overtaken: stamp → (m,) samples that came before an older one; of the latest call only.
     """
 
@@ -119,7 +121,7 @@ class Gate:
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         self._state[:_KEPT] = 0
-        self.spans = HangSpans()
+        self.spans = StuckSpans()
         self.pending = self._held = 0
         self.repeats = False
         self.overtaken: dict[int, Array] = {}
@@ -136,8 +138,8 @@ class Gate:
             spread: how far a filter spreads a value towards earlier and later instants [s].
         """
         self._state[[_PASSING, _WATCHES, _KEEPS]] = True, watches, keeps
-        self._state[_HANGS] = nanoseconds(max(HANGS, 5.0 * period))
-        self._watches, self.spans = watches, HangSpans(spread)
+        self._state[_STUCK_AFTER] = nanoseconds(max(STUCK_AFTER, 5.0 * period))
+        self._watches, self.spans = watches, StuckSpans(spread)
 
     def room(self, count: int) -> int:
         """Rows that are needed for what passes when so many samples come."""
@@ -192,7 +194,7 @@ class _Memory(NamedTuple):
     Attributes:
         state: stream, settings, counts, and the stamps of what waits as it repeats.
         rows: the rows of numbers.
-        table: times in which the signal hung.
+        table: times in which the signal was stuck.
         stamps: is given the stamps of the samples that can be used [ns].
         values: is given the samples.
     """
@@ -335,7 +337,7 @@ def _repeats(sample: Array, memory: _Memory) -> bool:
 def _pass(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
     """Let a sample (m,) with a good stamp pass, or wait as it repeats; return how many passed.
 
-    Repeats wait for the next change, until it is known that the signal hangs.
+    Repeats wait for the next change, until it is known that the signal is stuck.
     """
     state, last, table = memory.state, memory.rows[_LAST], memory.table
     if not state[_PASSING] or not state[_WATCHES]:
@@ -345,7 +347,7 @@ def _pass(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
             return _put(stamp, sample, memory, used)
         state[_WAITING + state[_HELD]] = stamp
         state[_HELD] += 1
-        if stamp - table[-1, SINCE] < state[_HANGS]:
+        if stamp - table[-1, SINCE] < state[_STUCK_AFTER]:
             return used
         begin_span(table)
         return _release(memory, used)

@@ -6,16 +6,16 @@ the later stamp that it has.
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.signals.buffer import pair
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream_filter import StreamFilter
+from izmp_dynamics.signals.stream_filter import DelayedFilter, StreamFilter
 
 GYROSCOPE = slice(0, 3)
 """Its columns in a sample of the IMU."""
 
 
-class GyroscopeDelay:
+class GyroscopeDelay(DelayedFilter):
     """Takes the samples of an IMU in pieces, before the filter of the stream, if there is one.
 
     Args:
@@ -28,24 +28,13 @@ class GyroscopeDelay:
         self._delay = delay
         self._reach = reach
         self._filter = filtered
-        self.reset()
+        super().__init__(6)
 
     def reset(self) -> None:
         """Discard all samples."""
-        self._stamps: Stamps = np.empty(0, dtype=np.int64)
-        self._values: Array = np.empty((0, 6))
-        self._next = 0
+        super().reset()
         if self._filter is not None:
             self._filter.reset()
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
-        """Take samples (T,) [ns], (T, 6); return those, in order, that are known by now."""
-        self._stamps = np.concatenate([self._stamps, stamps])
-        self._values = np.concatenate([self._values, values])
-        if not len(self._stamps):
-            return self._hand_out(0)
-        known = np.searchsorted(self._stamps, self._stamps[-1] - self._delay, 'right')
-        return self._hand_out(max(int(known), self._next))
 
     def flush(self) -> Array:
         """Return the samples that are left at the end of the stream, and reset."""
@@ -55,6 +44,11 @@ class GyroscopeDelay:
         self.reset()
         return left
 
+    def _settled(self) -> int:
+        if not len(self._stamps):
+            return 0
+        return int(np.searchsorted(self._stamps, self._stamps[-1] - self._delay, 'right'))
+
     def _hand_out(self, end: int) -> Array:
         """The samples from the next one to `end`; NaN where the angular velocity is not known."""
         stamps, values = self._stamps[self._next : end], self._values[self._next : end].copy()
@@ -63,14 +57,9 @@ class GyroscopeDelay:
         self._next = end
         if len(self._stamps):
             oldest = self._stamps[min(end, len(self._stamps) - 1)] + min(self._delay, 0)
-            self._forget(int(np.searchsorted(self._stamps, oldest, 'right')) - 1)
+            unused = int(np.searchsorted(self._stamps, oldest, 'right')) - 1
+            self._forget(max(0, min(unused, end)))
         return values if self._filter is None else self._filter.extend(stamps, values)
-
-    def _forget(self, count: int) -> None:
-        """Drop the first samples, if that many were handed out."""
-        old = max(0, min(count, self._next))
-        self._stamps, self._values = self._stamps[old:], self._values[old:]
-        self._next -= old
 
 
 def realigned(samples: Samples, delay: int) -> Samples:

@@ -4,7 +4,7 @@ It is a Butterworth filter. `ZeroPhaseLowPass` is for logs: forwards and backwar
 nothing. Real stamps jitter, and a digital filter knows sample numbers only. Filtering by sample
 number smears the jitter into the result (on a walking iCub's log with a 4 Hz cut-off, the second
 difference of the filtered joint positions had an error of 9.9 rad/s² rms, where resampling leaves
-0.4), so each contiguous stretch is resampled to an even grid, filtered there and read off at the
+0.4), so each contiguous segment is resampled to an even grid, filtered there and read off at the
 stamps. Straight lines do for that: cubics take the noise of real signals for slopes. The ticks of
 the grid are multiples of the period since the epoch, the same for every window of a log. For the
 same reason joint positions should be filtered before they are differentiated; `acd` does that when
@@ -80,7 +80,7 @@ class ZeroPhaseLowPass:
         cutoff: frequency of -3 dB of each of the two passes [Hz].
         period: nominal time between samples [s].
         order: of the Butterworth filter.
-        max_gap: stretches further apart are filtered separately [s].
+        max_gap: segments further apart are filtered separately [s].
 
     Raises:
         SensingError: a cut-off that is not below half the sample rate.
@@ -90,17 +90,12 @@ class ZeroPhaseLowPass:
         self, cutoff: float, period: float, order: int = 2, max_gap: float = 0.05
     ) -> None:
         self._sections = butterworth(cutoff, period, order)
-        self._cutoff, self._order = cutoff, order
         self.period = period
         self.max_gap = max_gap
         memory = settle_time(cutoff, period, order, tolerance=1e-12)
         self.context = memory + _SPLINE_SAMPLES * period + 4 * max_gap
         """Time before and after an instant that its value depends on, down to 1e-12 [s]."""
         self._padding = round(settle_time(cutoff, period, order, tolerance=1e-3) / period)
-
-    def across(self, max_gap: float) -> 'ZeroPhaseLowPass':
-        """Return the same filter for a signal whose samples may be so far apart [s]."""
-        return ZeroPhaseLowPass(self._cutoff, self.period, self._order, max_gap)
 
     def batch(self, stamps: Stamps, values: Array) -> Array:
         """Filter a log or a window of it.
@@ -115,13 +110,13 @@ class ZeroPhaseLowPass:
         stamps, values = _checked(stamps, values)
         filtered = np.full(values.shape, np.nan)
         for rows, group in _alike(values):
-            for part in _stretches(stamps, rows, nanoseconds(self.max_gap)):
+            for part in _segments(stamps, rows, nanoseconds(self.max_gap)):
                 chosen = np.ix_(part, group)
                 filtered[chosen] = self._filter(stamps[part], values[chosen])
         return filtered
 
     def _filter(self, stamps: Stamps, values: Array) -> Array:
-        """Filter one contiguous stretch of finite values."""
+        """Filter one contiguous segment of finite values."""
         step = nanoseconds(self.period)
         ticks = np.arange(-(-stamps[0] // step), stamps[-1] // step + 1)
         if len(ticks) < 3:
@@ -160,9 +155,8 @@ class ZeroPhaseStream(DelayedFilter):
             return self._values[:0]
         settled = self._low_pass.batch(self._stamps, self._values)[self._next : end]
         oldest = self._stamps[end - 1] - self._context
-        old = int(np.searchsorted(self._stamps, oldest))
-        self._stamps, self._values = self._stamps[old:], self._values[old:]
-        self._next = end - old
+        self._next = end
+        self._forget(int(np.searchsorted(self._stamps, oldest)))
         return settled
 
 
@@ -189,8 +183,6 @@ class CausalLowPass:
         self._sections = butterworth(cutoff, period, order)
         self._steady = sosfilt_zi(self._sections)[:, :, None]
         self._gap = nanoseconds(max_gap)
-        self.settle_time = settle_time(cutoff, period, order)
-        """Time after which a disturbance is forgotten, down to 1e-9 [s]."""
         self.reset()
 
     def reset(self) -> None:
@@ -198,14 +190,8 @@ class CausalLowPass:
         self._state: Array | None = None
         self._last: Stamps = np.empty(0, dtype=np.int64)
 
-    def update(self, stamp: int, values: Array) -> Array:
-        """Filter one sample (m,) at `stamp` [ns]."""
-        row = np.asarray(values, dtype=np.float64).reshape(1, -1)
-        sample: Array = self.extend(np.array([stamp]), row)[0]
-        return sample
-
     def batch(self, stamps: Stamps, values: Array) -> Array:
-        """Filter samples (T, m) from the start of a log; leaves the state of `update` alone."""
+        """Filter samples (T, m) from the start of a log; leaves the state of `extend` alone."""
         stamps, values = _checked(stamps, values)
         fresh = copy.copy(self)
         fresh.reset()
@@ -218,7 +204,7 @@ class CausalLowPass:
             self._last = np.zeros(values.shape[1], dtype=np.int64)
         filtered = np.full(values.shape, np.nan)
         for rows, columns in _alike(values):
-            for part in _stretches(stamps, rows, self._gap):
+            for part in _segments(stamps, rows, self._gap):
                 chosen = np.ix_(part, columns)
                 filtered[chosen] = self._run(stamps[part], values[chosen], columns)
         return filtered
@@ -228,7 +214,7 @@ class CausalLowPass:
         return np.empty((0, len(self._last)))
 
     def _run(self, stamps: Stamps, values: Array, columns: npt.NDArray[np.intp]) -> Array:
-        """Filter a contiguous stretch of finite values of some columns."""
+        """Filter a contiguous segment of finite values of some columns."""
         assert self._state is not None
         state = self._state[:, :, columns]
         starts = (self._last[columns] == 0) | (stamps[0] - self._last[columns] > self._gap)
@@ -262,7 +248,7 @@ def _alike(values: Array) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.int
     ]
 
 
-def _stretches(stamps: Stamps, rows: npt.NDArray[np.intp], gap: int) -> list[npt.NDArray[np.intp]]:
+def _segments(stamps: Stamps, rows: npt.NDArray[np.intp], gap: int) -> list[npt.NDArray[np.intp]]:
     """Split `rows` where their stamps are further apart than `gap` [ns]."""
     ends = np.flatnonzero(np.diff(stamps[rows]) > gap) + 1
     return [part for part in np.split(rows, ends) if len(part)]

@@ -177,9 +177,7 @@ class MatchedStream(DelayedFilter):
         self._next = end
         if end < len(self._stamps):
             oldest = self._stamps[end] - nanoseconds(self._half_width)
-            old = max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 4)
-            self._stamps, self._values = self._stamps[old:], self._values[old:]
-            self._next -= old
+            self._forget(max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 4))
         return np.hstack([matched.value[new], derivatives])
 
 

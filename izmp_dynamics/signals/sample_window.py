@@ -1,12 +1,8 @@
 """The newest samples of a stream, for stages that differentiate while the stream runs."""
 
-import numpy as np
-
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.gate import Gate
-
-_SHORTEST = 64
-"""Samples that there is room for, at least."""
 
 
 class SampleWindow:
@@ -30,10 +26,8 @@ class SampleWindow:
     """
 
     def __init__(self, width: int, behind: int, min_spacing: float) -> None:
-        self._width, self._start, self._end = width, 0, 0
-        self._stamps: Stamps = np.empty(_SHORTEST, dtype=np.int64)
-        self._values: Array = np.empty((_SHORTEST, width))
-        self.stamps, self.values = self._stamps[:0], self._values[:0]
+        self._samples = SampleBuffer(width)
+        self.stamps, self.values = self._samples.stamps, self._samples.values
         self.next_row = 0
         self.dropped = 0
         self.closed = False
@@ -52,13 +46,13 @@ class SampleWindow:
 
     def extend(self, stamps: Stamps, values: Array) -> None:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
-        room = self._room(self.gate.room(len(stamps)))
+        room = self._samples.room(self.gate.room(len(stamps)))
         self._take_in(self.gate.admit(stamps, values, room))
         self.closed = False
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
-        self._take_in(self.gate.flush(self._room(self.gate.room(0))))
+        self._take_in(self.gate.flush(self._samples.room(self.gate.room(0))))
         self.closed = True
 
     def hand_out(self, end: int) -> slice:
@@ -70,28 +64,18 @@ class SampleWindow:
     def clear(self) -> None:
         """Discard the samples, but not the counts."""
         self.dropped += len(self.stamps)
-        self._start, self.next_row = self._end, 0
-        self.stamps, self.values = self.stamps[:0], self.values[:0]
-
-    def _room(self, count: int) -> tuple[Stamps, Array, int]:
-        """Arrays with room for further samples, and the first row to be written.
-
-        What was handed out may be views of the arrays, so those are replaced and not rearranged.
-        """
-        if self._end + count > len(self._stamps):
-            kept, stamps, values = len(self.stamps), self.stamps, self.values
-            length = max(_SHORTEST, 2 * (kept + count))
-            self._stamps = np.empty(length, dtype=np.int64)
-            self._values = np.empty((length, self._width))
-            self._stamps[:kept], self._values[:kept] = stamps, values
-            self._start, self._end = 0, kept
-        return self._stamps, self._values, self._end
+        self._samples.drop(len(self.stamps))
+        self.next_row = 0
+        self._take_in(0)
 
     def _take_in(self, count: int) -> None:
-        """Let the next rows enter; leave out what is not needed any more."""
+        """Let the next rows enter; leave out what is not needed any more.
+
+        What was handed out may be views of the rows: a buffer never writes to them again.
+        """
         old = max(0, self.next_row - self._behind)
         self.next_row -= old
         self.dropped += old
-        self._start, self._end = self._start + old, self._end + count
-        self.stamps = self._stamps[self._start : self._end]
-        self.values = self._values[self._start : self._end]
+        self._samples.drop(old)
+        self._samples.extend(count)
+        self.stamps, self.values = self._samples.stamps, self._samples.values

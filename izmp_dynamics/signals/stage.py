@@ -1,11 +1,14 @@
 """What the stages have in common that pair signals with the instants of the joints."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from izmp_dynamics.base.conventions import Stamps
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import SampleStream
+from izmp_dynamics.signals.stream import Filtering, SampleStream
 
 PATIENCE = 0.5
 """An instant does not wait for a signal that is behind the instants by more [s]."""
@@ -14,18 +17,31 @@ TIDY_AFTER = nanoseconds(0.1)
 """Old samples are kept for so long beyond their use [ns], as dropping them is not for nothing."""
 
 
-class Tidying:
-    """Says when it is worth while to drop old samples."""
+@dataclass(frozen=True)
+class Streams:
+    """Makes the streams of a robot's signals.
 
-    def __init__(self) -> None:
-        self._last = 0
+    Attributes:
+        robot: its file.
+        filtering: the filter of all signals.
+        periods: signal → time between its samples [s]; learned where it is not known.
+        patience: an instant does not wait for a signal that is behind by more [s].
+    """
 
-    def is_due(self, now: int) -> bool:
-        """Whether to do it now, that is, at the stamp of the newest sample [ns]."""
-        if abs(now - self._last) < TIDY_AFTER:
-            return False
-        self._last = now
-        return True
+    robot: RobotFile
+    filtering: Filtering = field(default_factory=Filtering)
+    periods: Mapping[str, float] = field(default_factory=dict)
+    patience: float = PATIENCE
+
+    def make(self, signal: str, width: int, **options: Any) -> SampleStream:
+        """Make the stream of a signal; arguments as of `SampleStream`."""
+        settings: dict[str, Any] = {
+            'max_gap': self.robot.pairing.max_gap,
+            'period': self.periods.get(signal),
+            'filtering': self.filtering,
+            'clocked': self.robot.joints.stamps == 'publisher_clock',
+        }
+        return SampleStream(signal, width, **settings | options)
 
 
 class Stage:

@@ -15,7 +15,7 @@ from izmp_dynamics.signals.gate import Gate, Rows
 from izmp_dynamics.signals.gyroscope_delay import GyroscopeDelay
 from izmp_dynamics.signals.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.repeats import Flags, HangLog
+from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import StreamFilter
@@ -27,7 +27,7 @@ LEARNED_TIME = 2.0
 """Two steps are enough if the samples span this time [s]."""
 
 FORGOTTEN = 1e-3
-"""Share of a value that hung which a low-pass may still hold where the signal counts again."""
+"""Share of a stuck value that a low-pass may still hold where the signal counts again."""
 
 
 class Filtering(NamedTuple):
@@ -101,7 +101,7 @@ class Filtering(NamedTuple):
             signal: its name, for messages.
             width: numbers per sample.
             period: time between samples [s].
-            reach: stretches further apart are filtered separately [s].
+            reach: segments further apart are filtered separately [s].
             differentiated: of the first so many numbers the matched filter adds the derivative.
 
         Raises:
@@ -139,12 +139,12 @@ class SampleStream:
         correction: of the samples, before anything else but the check against `largest`.
         differentiated: of the first so many numbers the buffer holds the derivative as well, after
             the others, if the filter is the matched one.
-        may_hang: whether samples that repeat the one before are no measurements, see `repeats`.
+        may_be_stuck: whether samples that repeat the one before are none, see `repeats`.
         clocked: whether stamps that came in bursts are put back onto the publisher's clock.
 
     Attributes:
         clock: of the publisher; None unless `clocked`.
-        hung: times in which the signal hung while the robot moved.
+        stuck_times: times in which the signal was stuck while the robot moved.
         buffer: usable samples, to pair instants with.
         faults: samples and instants that could not be used, by reason.
         period: as above; None while it is being learned.
@@ -166,13 +166,13 @@ class SampleStream:
         quaternion: int | None = None,
         correction: Correction = NO_CORRECTION,
         differentiated: int = 0,
-        may_hang: bool = False,
+        may_be_stuck: bool = False,
         clocked: bool = False,
     ) -> None:
         self.signal = signal
         self.clock = PublisherClock(width) if clocked else None
-        self.hung = HangLog()
-        self._may_hang = may_hang
+        self.stuck_times = StuckLog()
+        self._may_be_stuck = may_be_stuck
         self._correction, self._width = correction, width
         self._differentiated = 0 if filtering.half_width is None else differentiated
         self.buffer = SampleBuffer(width + self._differentiated, finite=True)
@@ -282,12 +282,12 @@ class SampleStream:
         return paired.count_missing(self._faults)
 
     @property
-    def has_hung(self) -> bool:
-        """Whether the signal has ever hung, whatever the robot did."""
+    def was_stuck(self) -> bool:
+        """Whether the signal was ever stuck, whatever the robot did."""
         return self._gate.spans.any
 
-    def hangs(self, instants: Stamps, moving: Flags, around: bool = False) -> Flags:
-        """Find the instants at which the signal hangs while the robot moves.
+    def stuck_at(self, instants: Stamps, moving: Flags, around: bool = False) -> Flags:
+        """Find the instants at which the signal is stuck while the robot moves.
 
         Args:
             instants: (K,) decided [ns].
@@ -295,27 +295,28 @@ class SampleStream:
             around: whether the samples before and after are concerned as well, as they are
                 where the signal is differentiated.
         """
-        return self._gate.spans.hangs(instants, around)[:, 0] & moving
+        return self._gate.spans.stuck_at(instants, around)[:, 0] & moving
 
     def known(self, instants: Stamps, moving: Flags) -> Array:
-        """Give the values (K, width) at decided instants; NaN where unknown or while it hangs.
+        """Give the values (K, width) at decided instants; NaN where unknown or while it is stuck.
 
-        Counts nothing; see `hangs` for the arguments.
+        Counts nothing; see `stuck_at` for the arguments.
         """
         values = self.buffer.at(instants).values
-        if not self.has_hung:
+        if not self.was_stuck:
             return values
-        rows = self.hangs(instants, moving)
+        rows = self.stuck_at(instants, moving)
         return np.where(rows[:, None], np.nan, values) if rows.any() else values
 
-    def count_hanging(self, instants: Stamps, rows: Flags) -> Flags:
-        """Count the instants (K,) [ns] at which the signal hangs, and note the times."""
+    def count_stuck(self, instants: Stamps, rows: Flags) -> Flags:
+        """Count the instants (K,) [ns] at which the signal is stuck, and note the raw times."""
         if rows.any():
             self.count(Reason.HANGS, int(np.count_nonzero(rows)))
-            self.hung.add(instants[rows])
+            raw = self._gate.spans.stuck_at(instants, filtered=False)[:, 0]
+            self.stuck_times.add(instants[rows & raw])
         return rows
 
-    def kept(self) -> Samples:
+    def stored(self) -> Samples:
         """The usable samples that are still in the buffer."""
         return Samples(self.buffer.stamps.copy(), self.buffer.values.copy())
 
@@ -379,7 +380,7 @@ class SampleStream:
         back, ahead = self._filtering.spread(period)
         delay = self._correction.gyroscope_delay / NANOSECONDS
         spread = back + max(delay, 0.0), ahead + max(-delay, 0.0)
-        self._gate.begin(period, self._may_hang, causal, spread)
+        self._gate.begin(period, self._may_be_stuck, causal, spread)
 
 
 _DIFFERENTIATED = ('joints', 'imu')

@@ -3,9 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-import numpy as np
-
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.signals.buffer import SampleBuffer
 
 
 class StreamFilter(Protocol):
@@ -37,14 +36,20 @@ class DelayedFilter(ABC):
 
     def reset(self) -> None:
         """Discard all samples."""
-        self._stamps: Stamps = np.empty(0, dtype=np.int64)
-        self._values: Array = np.empty((0, self._width))
+        self._samples = SampleBuffer(self._width)
         self._next = 0
+
+    @property
+    def _stamps(self) -> Stamps:
+        return self._samples.stamps
+
+    @property
+    def _values(self) -> Array:
+        return self._samples.values
 
     def extend(self, stamps: Stamps, values: Array) -> Array:
         """Take samples; return the results, in order, that no further sample can change."""
-        self._stamps = np.concatenate([self._stamps, stamps])
-        self._values = np.concatenate([self._values, values])
+        self._samples.append(stamps, values)
         return self._hand_out(max(self._settled(), self._next))
 
     def flush(self) -> Array:
@@ -52,6 +57,11 @@ class DelayedFilter(ABC):
         left = self._hand_out(len(self._stamps))
         self.reset()
         return left
+
+    def _forget(self, count: int) -> None:
+        """Drop so many of the oldest samples, which no further result needs."""
+        self._samples.drop(count)
+        self._next -= count
 
     @abstractmethod
     def _settled(self) -> int:

@@ -1,7 +1,7 @@
 """How much noise is in the velocity of the centre of mass, from the acceleration of the joints.
 
 Noise of the joint positions and jitter of the stamps act on velocity and acceleration alike, in a
-ratio that follows from the difference quotient or the filter (`pipeline/kernel_noise.py`). The
+ratio that follows from the difference quotient or the filter (`pipeline/noise_propagation`). The
 acceleration shows them best, so all of it counts as noise: of each m/s² of motion that makes
 3 mm/s at 100 Hz without a filter. What one instant shows counts beside the mean of the last
 second, since errors of stamps come one by one; so even noise counts with twice its variance.
@@ -58,17 +58,8 @@ def _evaluate(
 ) -> float:
     """Write what `VelocityNoise.push` returns: what an instant shows, beside the fading mean.
 
-    Args:
-        stamps: (K,) [ns].
-        acceleration: (K, 3) [m/s²].
-        ratio: [s].
-        last: stamp of the instant before [ns].
-        total: (3, 3) fading sum of what the instants up to then show; changed to that after.
-        weight: of that sum.
-        covariance: (K, 3, 3) out.
-
-    Returns:
-        The weight of the sum after.
+    `total` is the fading sum of what the instants up to the `last` one show; it is changed to that
+    after, whose weight is returned.
     """
     for k in range(len(stamps)):
         kept = np.exp(-max(stamps[k] - last, 0) / NANOSECONDS / MEMORY)

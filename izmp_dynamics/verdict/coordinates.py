@@ -1,4 +1,4 @@
-"""An evaluation in ground coordinates: nif, with z along the ground normal and x forward."""
+"""An evaluation in ground coordinates: nif (z along its normal), or seen from the robot."""
 
 from functools import cached_property
 
@@ -39,6 +39,28 @@ class Coordinates:
         """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
         seen: Array = rotated(self.evaluation.nif_R_root(rows)[:, :2], vectors)
         return seen
+
+    def seen_ahead(self, vectors: Array, rows: slice | Indices) -> Array:
+        """Bring vectors (S, 3) of the root frame to forward, left and up: (S, 3)."""
+        seen: Array = rotated(self._ahead_R_nif @ self.evaluation.nif_R_root(rows), vectors)
+        return seen
+
+    @cached_property
+    def _ahead_R_nif(self) -> Array:
+        """(3, 3) the quarter turns that bring x of nif ahead, to where the soles' x axes point.
+
+        Some roots have x backwards (iCub). None where the soles are not known, or disagree.
+        """
+        ahead = np.zeros(2)
+        soles = [foot.axes for foot in self.evaluation.feet if foot.axes is not None]
+        rows = self.sampled(np.flatnonzero(finite_rows(self.evaluation.normal)))
+        for axes in soles:
+            x = self.level(self.columns.take(axes, rows)[:, :, 0], rows)
+            x = x[finite_rows(x)]
+            ahead += x.mean(axis=0) / len(soles) if len(x) else 0.0
+        turns = round(np.arctan2(ahead[1], ahead[0]) / (np.pi / 2))
+        cos, sin = ((1, 0), (0, 1), (-1, 0), (0, -1))[turns % 4 if ahead @ ahead > 0.25 else 0]
+        return np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
 
     @cached_property
     def points(self) -> dict[str, Array]:

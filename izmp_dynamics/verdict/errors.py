@@ -43,6 +43,7 @@ MOST, AROUND = 3, 3.0
 """Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
 
 _WINSORISED = 3.0
+_FEWEST = 3  # instants of a median
 
 TOLERANCE = 0.005
 """Distance from the edge [m] that the geometry of soles and model leaves open at best."""
@@ -100,11 +101,16 @@ class TrackError:
         return bool(self.slow / _RAYLEIGH_MEDIAN > 2.0 * self.averaged_scatter)
 
 
-def track_error(scene: Scene, name: str) -> TrackError:
+def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackError:
     """Estimate the error of a track.
 
-    Medians throughout: a push that throws the IZMP off the CoP for a moment, or a few spikes, is
-    no property of the signal.
+    What throws the IZMP off the CoP while something pushes is no error, and a few spikes are no
+    property of the signal: medians throughout.
+
+    Args:
+        scene: the evaluation.
+        name: of the track.
+        pushed: (K,) instants about a push; none if not given.
     """
     judged = scene.judged(name)
     nan = float('nan')
@@ -115,7 +121,7 @@ def track_error(scene: Scene, name: str) -> TrackError:
         bias = 0.0 if name == 'cop' else _assumed_bias(scene)
         bound = float(np.hypot(usual, bias))
         return TrackError('itself', scatter, remaining, nan, nan, nan, bound, usual)
-    both = judged & scene.judged('cop')
+    both = _calm(judged & scene.judged('cop'), pushed)
     points = [scene.evaluation.tracks[track].point for track in (name, 'cop')]
     averages = [scene.averaged(track).point for track in (name, 'cop')]
 
@@ -133,7 +139,7 @@ def track_error(scene: Scene, name: str) -> TrackError:
 
     by_blocks = scene.columns.by_blocks
     distance, gap, rest = by_blocks(len(both), sizes)
-    if np.isfinite(distance).sum() < 3:
+    if np.isfinite(distance).sum() < _FEWEST:
         return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
     scatter = median(rest) / _RAYLEIGH_MEDIAN
     bias_x, bias_y = map(median, by_blocks(len(both), in_soles))
@@ -148,6 +154,12 @@ def track_error(scene: Scene, name: str) -> TrackError:
         uncertainty=percentile(distance, 100.0 * CONFIDENCE),
         usual=typical * _RAYLEIGH_95 / _RAYLEIGH_MEDIAN,
     )
+
+
+def _calm(rows: Mask, pushed: Mask | None) -> Mask:
+    """Those rows (K,) at which nothing pushes; all if too few are left."""
+    calm = rows if pushed is None else rows & ~pushed
+    return calm if np.count_nonzero(calm) >= _FEWEST else rows
 
 
 def _assumed_bias(scene: Scene) -> float:
@@ -229,6 +241,7 @@ def significance(
     values: Array,
     events: list[tuple[int, int]],
     floor: float,
+    left_out: Mask | None = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
@@ -237,6 +250,7 @@ def significance(
         values: (K, d) the signal; NaN where it is not known.
         events: first and one-past-last row of each, disjoint.
         floor: smallest standard deviation per axis, in the unit of the signal.
+        left_out: (K,) rows that are no background either.
 
     Returns:
         (E,) size of each event in standard deviations of means over as many rows, NaN where there
@@ -245,6 +259,8 @@ def significance(
     if not events:
         return np.empty(0), np.zeros(0, dtype=bool)
     calm = np.array(values)
+    if left_out is not None:
+        calm[left_out] = np.nan
     for first, stop in events:
         calm[first:stop] = np.nan
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
@@ -275,7 +291,7 @@ def significance(
 
 @dataclass(frozen=True)
 class Excursion:
-    """A stretch in which the averaged point was outside the support polygon.
+    """A segment in which the averaged point was outside the support polygon.
 
     Attributes:
         start: first instant outside [s].
@@ -284,8 +300,9 @@ class Excursion:
         throw: ∫ distance dt / √(h/g) [m]: how far it carries the capture point outwards.
         cop_margin: minimum margin of the averaged CoP meanwhile [m]; NaN without a CoP.
         cause: 'edge': nothing contradicts that the robot was on that edge; 'push': the CoP stayed
-            inside, and no error in the recording is nearly as large; 'error': the CoP stayed
-            inside, and errors as large occur elsewhere, or it is within the uncertainty.
+            inside, and a push was found there, or no error in the recording is nearly as large;
+            'error': the CoP stayed inside, and errors as large occur elsewhere, or it is within
+            the uncertainty.
         significance: size of the gap to the CoP in its standard deviations; NaN without a CoP.
     """
 
@@ -297,9 +314,22 @@ class Excursion:
     cause: str
     significance: float
 
+    def cause_within(self, reach: float) -> tuple[float, float]:
+        """Between which instants [s] its cause acted: an average reaches so far [s] both ways."""
+        return self.start - reach, self.start + self.duration + reach
 
-def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion, ...]:
-    """Find the excursions of a track; errors last, those first that throw farthest."""
+
+def excursions_of(
+    scene: Scene, name: str, error: TrackError, pushed: Mask | None = None
+) -> tuple[Excursion, ...]:
+    """Find the excursions of a track; errors last, those first that throw farthest.
+
+    Args:
+        scene: the evaluation.
+        name: of the track.
+        error: of it.
+        pushed: (K,) instants about a push; none if not given.
+    """
     timeline, margin = scene.timeline, scene.judged_margin(name)
     first, last = timeline.runs(margin < 0)
     deep = running_sum(margin < -TOLERANCE)
@@ -309,7 +339,7 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
         return ()
     with_cop = name != 'cop' and scene.cop_is_whole
     cop = scene.averaged('cop').margin if with_cop else None
-    sizes, stands_out = _standing_out(scene, name, first, last, with_cop)
+    sizes, stands_out = _standing_out(scene, name, (first, last), with_cop, pushed)
     runs = [slice(*run) for run in zip(first.tolist(), last.tolist(), strict=True)]
     found = []
     for k, run in enumerate(runs):
@@ -317,7 +347,8 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
         deepest = float(depth.max())
         cop_margin = np.nan if cop is None else float(np.fmin.reduce(cop[run]))
         if cop_margin > TOLERANCE:
-            cause = 'push' if stands_out[k] else 'error'
+            by_push = pushed is not None and bool(pushed[run].any()) and deepest > error.usual
+            cause = 'push' if by_push or stands_out[k] else 'error'
         else:
             at_edge = np.isfinite(cop_margin) or deepest > error.uncertainty
             cause = 'edge' if at_edge else 'error'
@@ -336,11 +367,11 @@ def excursions_of(scene: Scene, name: str, error: TrackError) -> tuple[Excursion
 
 
 def _standing_out(
-    scene: Scene, name: str, first: Indices, last: Indices, with_cop: bool
+    scene: Scene, name: str, runs: tuple[Indices, Indices], with_cop: bool, pushed: Mask | None
 ) -> tuple[Array, Mask]:
     """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
     if not with_cop:
-        return np.full(len(first), np.nan), np.zeros(len(first), dtype=bool)
+        return np.full(len(runs[0]), np.nan), np.zeros(len(runs[0]), dtype=bool)
     both = scene.judged(name) & scene.judged('cop')
     point, cop = (scene.averaged(track).point for track in (name, 'cop'))
 
@@ -349,6 +380,6 @@ def _standing_out(
         level: Array = np.where(both[rows, None], off, np.nan)
         return level
 
-    events = list(zip(first.tolist(), last.tolist(), strict=True))
+    events = list(zip(*(edges.tolist() for edges in runs), strict=True))
     gaps = scene.columns.by_blocks(len(both), gap)
-    return significance(scene.timeline.time, gaps, events, _FLOOR)
+    return significance(scene.timeline.time, gaps, events, _FLOOR, pushed)

@@ -15,9 +15,10 @@ from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.findings import KINDS as FINDINGS
 from izmp_dynamics.verdict.findings import OF_TRACKS, is_key
 from izmp_dynamics.verdict.formatting import instant, mm
+from izmp_dynamics.verdict.reasons import HEADLINES
 from izmp_dynamics.verdict.scene import LABELS
 from izmp_dynamics.verdict.summary import Summary
-from izmp_dynamics.verdict.verdict import HEADLINES, Verdict
+from izmp_dynamics.verdict.verdict import Verdict
 
 
 def _least() -> float | None:
@@ -30,17 +31,25 @@ def _most() -> float | None:
     return value
 
 
-def _require_a_limit(least: float | None, most: float | None) -> None:
-    if least is None and most is None:
-        raise RobotFileError('it has neither least nor most.', kind='no_limit')
-    if least is not None and most is not None and least > most:
-        raise RobotFileError(
-            f'least is {least:g}, which is more than most, {most:g}.', kind='empty_range'
-        )
+class _Range:
+    """Has a least and a most."""
+
+    least: float | None
+    most: float | None
+
+    def __post_init__(self) -> None:
+        """Refuse what limits nothing."""
+        if self.least is None and self.most is None:
+            raise RobotFileError('it has neither least nor most.', kind='no_limit')
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise RobotFileError(
+                f'least is {self.least:g}, which is more than most, {self.most:g}.',
+                kind='empty_range',
+            )
 
 
 @dataclass(frozen=True)
-class MarginLimit:
+class MarginLimit(_Range):
     """Limits of the smallest margin of the averaged point [m]."""
 
     least: float | None = _least()
@@ -49,13 +58,9 @@ class MarginLimit:
         'whether the margin must hold with its uncertainty (95 %)', default=False
     )
 
-    def __post_init__(self) -> None:
-        """Refuse what limits nothing."""
-        _require_a_limit(self.least, self.most)
-
 
 @dataclass(frozen=True)
-class EventLimit:
+class EventLimit(_Range):
     """How many events of a kind there may be."""
 
     kind: str = setting('kind of event', choices=tuple(KINDS))
@@ -66,22 +71,14 @@ class EventLimit:
     )
     duration: float = setting('events that are shorter do not count', default=0.0, unit='s')
 
-    def __post_init__(self) -> None:
-        """Refuse what limits nothing."""
-        _require_a_limit(self.least, self.most)
-
 
 @dataclass(frozen=True)
-class ValueLimit:
+class ValueLimit(_Range):
     """Limits of any number of report.json."""
 
     name: str = setting('its place in report.json, e.g. tracks.mr_ad.error.uncertainty')
     least: float | None = _least()
     most: float | None = _most()
-
-    def __post_init__(self) -> None:
-        """Refuse what limits nothing."""
-        _require_a_limit(self.least, self.most)
 
 
 @dataclass(frozen=True)
@@ -257,7 +254,7 @@ def _look_up(report: Mapping[str, Any], name: str) -> Any:
 
 
 def _no_finding(summary: Summary, key: str) -> Expectation:
-    found = [f for f in summary.findings if key in (f.key, f.key.partition('[')[0])]
+    found = [f for f in summary.findings if key in (f.key, f.kind)]
     sentence = ' '.join(finding.sentence for finding in found) or 'None.'
     return Expectation(f'no finding {key}', not found, sentence)
 

@@ -5,19 +5,21 @@ a running robot, in /diagnostics. The sentence may change, the key does not.
 docs/report_json.md lists them.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.diagnosis.forces import feet_findings
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
+from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
-from izmp_dynamics.verdict.verdict import USABLE_SHARE, bias_in_words, noise_in_words
+from izmp_dynamics.verdict.verdict import USABLE_SHARE
 
 FORCE_DEVIATION = 0.05
 """Deviation of a mean contact force from the weight that is worth a remark."""
@@ -35,24 +37,21 @@ SHORT = 0.5
 OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 """Kinds of findings about a track."""
 
+FORBIDDING = (
+    'beyond_limits', 'constant', 'feet_exchanged', 'foot_pulls', 'imu_turned', 'no_inertial',
+    'sole_off',
+)  # fmt: skip
+"""Kinds of findings with which no verdict can be true."""
+
+MUCH_TOO_HIGH = 0.025
+"""A sole that is farther off its foot is another one, and no shoe [m]."""
+
 KINDS = (
-    *OF_TRACKS, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
+    *OF_TRACKS, *FORBIDDING, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
     'unexplained_force', 'damaged_bag', 'soles_overlap', Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
 """All kinds of findings."""
-
-
-class ReportFinding(NamedTuple):
-    """One finding.
-
-    Attributes:
-        key: identifies it.
-        sentence: for a person.
-    """
-
-    key: str
-    sentence: str
 
 
 def is_key(text: str) -> bool:
@@ -65,12 +64,39 @@ def is_key(text: str) -> bool:
     return kind in OF_TRACKS and name in [f'{track}]' for track in LABELS]
 
 
+def forbidding(scene: Scene) -> tuple[Finding, ...]:
+    """Find what is wrong with robot file or sensors to such a degree that no verdict is true."""
+    found = [*scene.evaluation.doubts]
+    if not scene.foot_pose_unknown:
+        found += feet_findings(scene.evaluation, scene.stands)
+    return tuple(each for each in found if each.kind in FORBIDDING and _is_certain(each, scene))
+
+
+def _is_certain(finding: Finding, scene: Scene) -> bool:
+    """Whether a finding leaves no other explanation."""
+    if finding.kind == 'feet_exchanged':
+        return bool(finding.data['follows'] < 0.0)
+    if finding.kind == 'sole_off':
+        return bool(abs(finding.data['z']) > MUCH_TOO_HIGH)
+    if finding.kind != 'constant':
+        return True
+    # An IMU may be derived from a foot at rest; contact flags, or a foot in the air, be constant.
+    forces = {
+        f'feet[{foot.name}]': np.nan_to_num(foot.normal_force)
+        for foot in scene.evaluation.feet
+        if not foot.normal_only
+    }
+    stuck = [forces[signal].any() for signal in finding.data['signals'] if signal in forces]
+    return any(stuck) and any(np.ptp(force) > 0.0 for force in forces.values() if len(force))
+
+
 def find(
     scene: Scene,
     tracks: Mapping[str, TrackStatistics],
     judged: TrackStatistics | None,
     forces: ExternalForces,
-) -> tuple[ReportFinding, ...]:
+    falls: Sequence[tuple[float, float]] = (),
+) -> tuple[Finding, ...]:
     """Collect what an expert would point at before discussing the numbers.
 
     Args:
@@ -78,6 +104,7 @@ def find(
         tracks: its tracks in numbers.
         judged: the one that the verdict rests on.
         forces: external forces.
+        falls: begin and end of each, and of an end that may be one [s].
     """
     found = [
         *_damage(scene),
@@ -85,30 +112,30 @@ def find(
         *_support(scene),
         *_gaps(scene, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
-        *_cop_outside(scene, tracks),
+        *_cop_outside(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
     ]
     return tuple(found)
 
 
-def _damage(scene: Scene) -> Iterator[ReportFinding]:
+def _damage(scene: Scene) -> Iterator[Finding]:
     """All that follows concerns only what could be read."""
     if scene.evaluation.damage:
-        yield ReportFinding('damaged_bag', scene.evaluation.damage)
+        yield Finding('damaged_bag', 'warning', scene.evaluation.damage)
 
 
-def _soles(scene: Scene) -> Iterator[ReportFinding]:
+def _soles(scene: Scene) -> Iterator[Finding]:
     """Support polygon and margins follow from the soles."""
     found = scene.sole_overlap
     if found is not None:
         sentence = (
             f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {OVERLAP_REMEDY}'
         )
-        yield ReportFinding('soles_overlap', sentence)
+        yield Finding('soles_overlap', 'warning', sentence)
 
 
-def _support(scene: Scene) -> Iterator[ReportFinding]:
+def _support(scene: Scene) -> Iterator[Finding]:
     """Flight, and instants at which the support is not known: two different things."""
     timeline = scene.timeline
     in_flight = scene.in_flight & ~scene.lies
@@ -118,36 +145,44 @@ def _support(scene: Scene) -> Iterator[ReportFinding]:
         after = scene.in_flight[last + 1 :]
         at = float(timeline.time[last])
         if timeline.duration - at > SHORT and after.any():
-            yield ReportFinding(
-                'unloaded_at_end', f'From {instant(at)} to the end no foot carries load.'
+            yield Finding(
+                'unloaded_at_end',
+                'warning',
+                f'From {instant(at)} to the end no foot carries load.',
             )
             flight -= timeline.total(in_flight & (timeline.time > at))
         elif timeline.duration - at > SHORT:
-            yield ReportFinding(
+            yield Finding(
                 'support_unknown_at_end',
+                'warning',
                 f'From {instant(at)} to the end it is not known whether a foot carries load.',
             )
     if flight > 0:
-        yield ReportFinding(
-            'flight', f'For {seconds(flight)} every foot is measured, and none carries load.'
+        yield Finding(
+            'flight',
+            'warning',
+            f'For {seconds(flight)} every foot is measured, and none carries load.',
         )
 
 
-def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFinding]:
+def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
     """Time without a value, which is no flight, and what it is lost to."""
     for signal in scene.evaluation.health:
         number = signal.gated.get(Fault(Reason.IMU_CONTRADICTS), 0)
         if number:
-            yield ReportFinding(
-                f'{Reason.IMU_CONTRADICTS.value}[{signal.topic}]',
+            yield Finding(
+                Reason.IMU_CONTRADICTS.value,
+                'warning',
                 f'At {number} instants the vertical of {signal.topic} contradicts the joints: '
                 'there the ground is not known. Its IMU is mounted otherwise than stated, or an '
                 'encoder lost its zero.',
+                subject=signal.topic,
             )
     unknown = scene.unknown_time
     if unknown > 0.01 * scene.timeline.duration:
-        yield ReportFinding(
+        yield Finding(
             'support_unknown',
+            'warning',
             f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
             f'the support{_lost_to(scene)}. That is no flight.',
         )
@@ -158,15 +193,18 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[ReportFindin
     loaded = scene.timeline.total(stands)
     value = scene.timeline.total(stands & np.isfinite(margin))
     if loaded > 0 and value < 0.99 * loaded:
-        yield ReportFinding(
-            f'no_value[{judged.name}]',
+        yield Finding(
+            'no_value',
+            'warning',
             f'For {percent(1 - value / loaded)} of the loaded time the '
             f'{judged.described} has no value{_lost_to(scene)}.',
+            subject=judged.name,
         )
     settling = value - judged.evaluated_time
     if settling > 0.01 * loaded:
-        yield ReportFinding(
+        yield Finding(
             'settling',
+            'warning',
             f'{seconds(settling)} at the ends of the recording and at gaps carry no verdict: '
             f'there {scene.evaluation.filtering} is still settling.',
         )
@@ -185,16 +223,16 @@ def _lost_to(scene: Scene) -> str:
 
 def _errors(
     scene: Scene, track: TrackStatistics, judged: TrackStatistics | None
-) -> Iterator[ReportFinding]:
+) -> Iterator[Finding]:
     """Noise and bias of a point: two different things, with different remedies."""
     error, subject = track.error, f'The {track.described}'
     unusable = error.usual > USABLE_SHARE * scene.room
     if unusable and error.biased:
-        sentence = f'{subject} is biased: {bias_in_words(error)}.'
-        yield ReportFinding(f'biased[{track.name}]', sentence)
+        sentence = f'{subject} is {bias_in_words(error)}.'
+        yield Finding('biased', 'warning', sentence, subject=track.name)
     elif unusable:
         sentence = f'{subject} is too noisy to judge by: {noise_in_words(scene, error)}.'
-        yield ReportFinding(f'noisy[{track.name}]', sentence)
+        yield Finding('noisy', 'warning', sentence, subject=track.name)
     elif track is judged and _crosses_by_noise(scene, track):
         outside = f'{percent(1 - track.inside_share)} of the time'
         sentence = (
@@ -203,7 +241,7 @@ def _errors(
             f'for {seconds(track.longest_outside)} at most, which cannot tip a robot. What is '
             f'judged is its average over {seconds(scene.averaging_time)}.'
         )
-        yield ReportFinding(f'noisy[{track.name}]', sentence)
+        yield Finding('noisy', 'warning', sentence, subject=track.name)
     elif track is judged and track.smallest_margin < -TOLERANCE:
         sentence = (
             f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
@@ -211,7 +249,7 @@ def _errors(
             f'{instant(track.longest_outside_time)} on, at the farthest by '
             f'{mm(-track.smallest_margin)} at {instant(track.smallest_margin_time)}.'
         )
-        yield ReportFinding(f'crossings[{track.name}]', sentence)
+        yield Finding('crossings', 'warning', sentence, subject=track.name)
 
 
 def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
@@ -219,7 +257,9 @@ def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
     return track.name != 'cop' and track.crossings >= NOISY_CROSSINGS and scatters
 
 
-def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
+def _cop_outside(
+    scene: Scene, tracks: Mapping[str, TrackStatistics], falls: Sequence[tuple[float, float]]
+) -> Iterator[Finding]:
     """A CoP outside is impossible, unless the robot rocks or tips over that edge."""
     cop = tracks.get('cop')
     if cop is None or not scene.cop_is_whole:
@@ -234,27 +274,36 @@ def _cop_outside(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterato
         rows = slice(np.searchsorted(time, found.start), np.searchsorted(time, end, side='right'))
         izmp = np.concatenate([margin[rows] for margin in others]) if others else np.empty(0)
         at_edge = bool(np.nanmin(izmp, initial=np.inf) < TOLERANCE)
-        brief = found.duration < scene.falls_for
-        (rocking if brief and at_edge else impossible).append(found)
+        falling = any(
+            begin - scene.falls_for <= found.start <= stop and begin <= end
+            for begin, stop in falls
+        )
+        tips = falling or found.duration < scene.falls_for
+        if tips and at_edge:
+            rocking.append(found)
+        elif not falling:
+            impossible.append(found)
     if impossible:
         worst = max(impossible, key=lambda found: found.depth)
-        yield ReportFinding(
+        yield Finding(
             'cop_outside',
+            'warning',
             f'The measured CoP lies up to {mm(worst.depth)} outside the support polygon '
             f'(at {instant(worst.start)}, for {seconds(worst.duration)}), which is impossible: '
             'check soles, ground plane and force sensors.',
         )
     elif rocking:
         worst = max(rocking, key=lambda found: found.depth)
-        yield ReportFinding(
+        yield Finding(
             'cop_at_edge',
+            'warning',
             f'At {instant(worst.start)} the measured CoP is up to {mm(worst.depth)} beyond the '
             'edge, as is the IZMP: the robot rocks or tips over that edge, and the sole '
             'touches the ground with it alone.',
         )
 
 
-def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[ReportFinding]:
+def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Finding]:
     stands = scene.stands & scene.support_known
     if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
         return
@@ -263,17 +312,20 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Rep
         force = np.where(settled, scene.normal_forces[track.name], np.nan)
         share = scene.timeline.mean(force) / scene.weight
         if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
-            yield ReportFinding(
-                f'mean_force[{track.name}]',
+            yield Finding(
+                'mean_force',
+                'warning',
                 f'The mean contact force of {track.label} along the ground normal is '
                 f'{ratio(share)} of the weight, in which the masses cancel: '
                 f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
                 'A slope leaves the cosine of its angle.',
+                subject=track.name,
             )
     measured = scene.timeline.mean(np.where(stands, scene.measured_force, np.nan))
     if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
-        yield ReportFinding(
+        yield Finding(
             'mean_foot_force',
+            'warning',
             f'The feet measure {ratio(measured / scene.weight)} of the weight: check '
             f'{"whether the robot file has all feet, " if measured < scene.weight else ""}their '
             'calibration and the mass of the model. A slope leaves the cosine of its angle.',
@@ -287,13 +339,14 @@ _FORCE_FROM = {
 """Track → what its mean contact force follows from."""
 
 
-def _pushes(forces: ExternalForces) -> Iterator[ReportFinding]:
+def _pushes(forces: ExternalForces) -> Iterator[Finding]:
     for sentence in push_remarks(forces.pushes):
-        yield ReportFinding('push', sentence)
+        yield Finding('push', 'warning', sentence)
     if forces.errors:
         often = times(len(forces.errors))
-        yield ReportFinding(
+        yield Finding(
             'unexplained_force',
+            'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
             f'differ for a moment, by up to {newtons(forces.largest_error)}. As large differences '
             'occur throughout, they are errors of model or sensors: no push follows from them.',

@@ -37,7 +37,8 @@ def mm(metres: float | None) -> str:
         return f'{_number(metres, 2)} m'
     if 0 < abs(value) < 0.0005:
         return '< 0.001 mm'
-    return f'{_number(value, _millimetre_digits(abs(value)))} mm'
+    digits = ((3, 0.0995), (2, 0.995), (1, 9.95)) if value else ()
+    return f'{_number(value, next((n for n, upper in digits if abs(value) < upper), 0))} mm'
 
 
 def margin_mm(metres: float | None) -> str:
@@ -107,13 +108,6 @@ _FORMATS = {
 
 def _present(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
-
-
-def _millimetre_digits(value: float) -> int:
-    """Decimals for `value` ≥ 0 [mm]; none for nothing."""
-    if value == 0:
-        return 0
-    return next((n for n, upper in ((3, 0.0995), (2, 0.995), (1, 9.95)) if value < upper), 0)
 
 
 def _number(value: float, digits: int) -> str:

@@ -6,13 +6,15 @@ beside its feet, where none can stand: a quadruped that lies on its side is half
 """
 
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
-from izmp_dynamics.verdict.support import SoleOverlap, Support
+from izmp_dynamics.verdict.support import ENCODER_ERROR, SoleOverlap, Support, smallest_width
 from izmp_dynamics.verdict.timeline import Indices, Mask
 
 FALL_TIMES = 3.0
@@ -31,6 +33,7 @@ _CARRIED = 0.5  # of the weight, from which on the feet carry the robot
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
 _REFERENCE_TIME = 1.0  # [s] of standing that is the reference
 _SAMPLES = 2000
+_LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
 
 
 class Posture(Support):
@@ -41,11 +44,21 @@ class Posture(Support):
         """(K,) height of the COM over the ground [m], along the vertical where that is known.
 
         A sole that tips takes the plane of the ground with it: along its normal a robot that lies
-        on its face is as high as before. The ground is the evaluation's plane or, where no foot
-        defines one or a sole is lower, the lowest sole corner.
+        on its face is as high as before. Where the vertical is known for most of the time, nothing
+        else is comparable with it. The ground is the evaluation's plane or, where no foot defines
+        one or a sole is lower, the lowest sole corner.
         """
         height: Array = self.columns.by_blocks(self._count, self._height)
-        return height
+        return np.where(self.vertical_unknown, np.nan, height)
+
+    @cached_property
+    def vertical_unknown(self) -> Mask:
+        """(K,) where the vertical is not known, of a robot of which it mostly is."""
+        unknown: Mask = np.zeros(self._count, dtype=np.bool_)
+        if self.evaluation.up is not None:
+            known = finite_rows(self.evaluation.up)
+            unknown = ~known & (2 * np.count_nonzero(known) > self._count)
+        return unknown
 
     def _height(self, rows: slice) -> Array:
         normal, up = self.evaluation.normal[rows], self.evaluation.up
@@ -116,14 +129,30 @@ class Posture(Support):
     def room(self) -> float:
         """Half the smallest width of the support polygon [m], over the phases that last.
 
-        A phase counts if the robot could tip meanwhile. NaN without a loaded foot.
+        A phase counts if the robot could tip meanwhile. No point can be farther inside. NaN
+        without a loaded foot.
         """
-        return self.room_of(self.averaging_time)
+        samples = self.sampled(self.phases(self.averaging_time))
+        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
+        if not len(samples) or not feet:
+            return float('nan')
+        corners = []
+        for foot in feet:
+            sole = self.soles_in_nif(foot, samples)
+            corners.append(np.where(foot.loaded[samples, None, None], sole, np.nan))
+        return percentile(smallest_width(np.concatenate(corners, axis=1)), _LOW) / 2
 
-    @property
+    @cached_property
     def sole_overlap(self) -> SoleOverlap | None:
         """The two soles that overlap most; None if none do by more than encoders may be wrong."""
-        return self.sole_overlap_of(self.evaluation.gravity * self.time_constant**2)
+        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1] >= 3]
+        overlaps = [
+            SoleOverlap((one.name, other.name), self.median_depth(one, other))
+            for one, other in combinations(feet, 2)
+        ]
+        largest = max(overlaps, key=lambda overlap: overlap.depth, default=None)
+        explained = 2.0 * ENCODER_ERROR * self.evaluation.gravity * self.time_constant**2
+        return largest if largest is not None and largest.depth > explained else None
 
     @cached_property
     def lying(self) -> tuple[slice, ...]:
@@ -150,22 +179,26 @@ class Posture(Support):
                     break
         return tuple(found)
 
+    @cached_property
+    def tilt(self) -> Array:
+        """(K,) angle of the root from where it is while the robot stands [rad]; NaN if unknown."""
+        tilt, up = np.full(self._count, np.nan), self.evaluation.up
+        upright = np.empty((0, 3)) if up is None else up[self._standing]
+        upright = upright[finite_rows(upright)]
+        if up is not None and len(upright):
+            axis = np.median(upright, axis=0)
+            tilt = np.arccos(np.clip(up @ (axis / np.linalg.norm(axis)), -1.0, 1.0))
+        return tilt
+
     @property
     def _tilted_beside(self) -> Mask:
         """(K,) where it is tilted by 45° and its centre of mass is beside all of its feet."""
         up, feet, com = self.evaluation.up, self.evaluation.feet, self.evaluation.com
-        nowhere: Mask = np.zeros(self._count, dtype=np.bool_)
         if up is None or not feet:
-            return nowhere
-        upright = up[self._standing]
-        upright = upright[finite_rows(upright)]
-        if not len(upright):
-            return nowhere
-        axis = np.median(upright, axis=0)
-        axis = axis / np.linalg.norm(axis)
+            return np.zeros(self._count, dtype=np.bool_)
 
         def beside(rows: slice) -> Mask:
-            found: Mask = up[rows] @ axis < np.cos(FALLEN)
+            found: Mask = self.tilt[rows] > FALLEN
             soles = tuple(foot.sole[rows][found] for foot in feet)
             every: Mask = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
             (margin,) = margins((com[rows][found],), soles, every, up[rows][found])

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.timeline import Mask
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -23,8 +23,8 @@ class PushStatistics:
     Attributes:
         start: [s] after the first instant.
         duration: [s].
-        forward: mean force ahead, along x of the frame nif [N].
-        left: to the left, along y [N].
+        forward: mean force ahead, by the x axes of the soles, else of the root [N].
+        left: to the left [N].
         up: along the ground normal [N].
         significance: its size in standard deviations of the mean force that is left unexplained
             over as long a time, by the covariance of the gap between MR-AD and the feet.
@@ -39,13 +39,18 @@ class PushStatistics:
 
     @property
     def force(self) -> Array:
-        """(3,) mean force in nif [N]."""
+        """(3,) mean force forward, to the left and up [N]."""
         return np.array([self.forward, self.left, self.up])
 
     @property
     def size(self) -> float:
         """Magnitude of the mean force [N]."""
         return float(np.linalg.norm(self.force))
+
+    @property
+    def described(self) -> str:
+        """Where it came from and how large it was, e.g. 'from behind with 42.0 N'."""
+        return f'{from_where(self.force)} with {newtons(self.size)}'
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,20 @@ class ExternalForces:
         """Magnitude of the largest force that is no push [N]; 0 without one."""
         return max((force.size for force in self.errors), default=0.0)
 
+    def about(self, scene: Scene) -> Mask:
+        """(K,) instants within the tipping time constant of a push: no background of errors."""
+        time, reach = scene.timeline.time, scene.time_constant
+        about: Mask = np.zeros(len(time), dtype=np.bool_)
+        for push in self.pushes:
+            end = push.start + push.duration + reach
+            about[slice(*np.searchsorted(time, [push.start - reach, end]).tolist())] = True
+        return about
+
+    def largest_within(self, begin: float, end: float) -> PushStatistics | None:
+        """The largest push that acted between two instants [s]; None without one."""
+        near = (p for p in self.pushes if p.start <= end and begin <= p.start + p.duration)
+        return max(near, key=lambda push: push.size, default=None)
+
 
 def external_forces(scene: Scene) -> ExternalForces:
     """Find the pushes of an evaluation, and what only looks like one.
@@ -73,50 +92,47 @@ def external_forces(scene: Scene) -> ExternalForces:
     foot of which it is not known where it is.
     """
     force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
-    if force is None or scene.astray:
+    if force is None or scene.foot_pose_unknown:
         return ExternalForces()
     settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
 
     def seen(rows: slice) -> Array:
-        in_nif = rotated(scene.evaluation.nif_R_root(rows), force[rows])
-        return np.where(settled[rows, None], in_nif, np.nan)
+        return np.where(settled[rows, None], scene.seen_ahead(force[rows], rows), np.nan)
 
-    in_nif = scene.columns.by_blocks(len(stamps), seen)
-    found = find_forces(stamps, in_nif, scene.weight)
+    level = scene.columns.by_blocks(len(stamps), seen)
+    found = find_forces(stamps, level, scene.weight)
     events = []
     for push in found:
         first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((first, max(stop, first + 1)))
     sizes, stands_out = significance(
-        scene.timeline.time, in_nif, events, LEAST_PART * scene.weight / LEAST_SIGMA
+        scene.timeline.time, level, events, LEAST_PART * scene.weight / LEAST_SIGMA
     )
     forces = [
         PushStatistics(
             (push.start - int(stamps[0])) / NANOSECONDS,
             push.duration,
-            *_xyz(push.force),
+            float(push.force[0]),
+            float(push.force[1]),
+            float(push.force[2]),
             float(size),
         )
         for push, size in zip(found, sizes, strict=True)
     ]
-    chosen = list(zip(forces, stands_out.tolist(), strict=True))
-    return ExternalForces(
-        tuple(force for force, pushed in chosen if pushed),
-        tuple(force for force, pushed in chosen if not pushed),
+    pushes, errors = (
+        tuple(force for force, is_push in zip(forces, stands_out, strict=True) if is_push == one)
+        for one in (True, False)
     )
-
-
-def _xyz(force: Array) -> tuple[float, float, float]:
-    return float(force[0]), float(force[1]), float(force[2])
+    return ExternalForces(pushes, errors)
 
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
-        f'An external force pushed the robot {from_where(push.force)} with '
-        f'{newtons(push.size)} for {seconds(push.duration)} at {instant(push.start)}, '
-        f'{plain(push.significance, 0)} σ of what is otherwise unexplained.'
+        f'An external force pushed the robot {push.described} for {seconds(push.duration)} at '
+        f'{instant(push.start)}, {plain(push.significance, 0)} σ of the unexplained force in the '
+        'rest of the log.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:

@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.finding import Finding, by_kind
+from izmp_dynamics.diagnosis.forces import LEAST_TIME, feet_findings, motion_findings
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.events.event import Event
-from izmp_dynamics.verdict.findings import ReportFinding
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 from izmp_dynamics.verdict.timeline import Mask
@@ -25,7 +27,10 @@ LEAST = 4.0
 """Time from which on it is [s]."""
 
 LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foot_force', 'push')
-"""Kinds of findings that the last seconds are enough for."""
+"""Kinds of findings of the report that the last seconds are enough for."""
+
+OF_FORCES = ('foot_pulls', 'foot_unit', 'feet_exchanged', 'tilted_force')
+"""Those of `izmp check`."""
 
 
 class Instant(NamedTuple):
@@ -53,13 +58,13 @@ class Judgement(NamedTuple):
     """What was found in the last seconds.
 
     Attributes:
-        findings: those whose kind is in `LIVE`, and further ones.
+        findings: those whose kind is in `LIVE` or `OF_FORCES`.
         events: their times count from the first instant.
         first: stamp of the first instant [ns].
         last: stamp of the last one [ns].
     """
 
-    findings: tuple[ReportFinding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     events: tuple[Event, ...] = ()
     first: int = 0
     last: int = 0
@@ -69,13 +74,10 @@ class Recent:
     """Keeps the last seconds, and judges them when it is asked.
 
     Args:
-        names: of the feet.
-        normal_only: which of them measure their normal force only.
+        robot: robot file.
         total_mass: of the robot [kg].
-        gravity: [m/s²].
         com: gives the centre of mass (T, 3) in the root frame [m] for joint positions (T, n); None
             if it is not known: then a fall is not recognised.
-        further: finds what the report does not look for.
 
     Attributes:
         era: how often the instants were forgotten.
@@ -83,16 +85,11 @@ class Recent:
 
     def __init__(
         self,
-        names: tuple[str, ...],
-        normal_only: tuple[bool, ...],
+        robot: RobotFile,
         total_mass: float,
-        gravity: float,
         com: Callable[[Array], Array] | None = None,
-        further: Callable[[Scene], Iterable[ReportFinding]] = lambda scene: (),
     ) -> None:
-        self._names, self._normal_only = names, normal_only
-        self._total_mass, self._gravity = total_mass, gravity
-        self._com, self._further = com, further
+        self._robot, self._total_mass, self._com = robot, total_mass, com
         self._instants: deque[Instant] = deque()
         self.era = 0
 
@@ -135,8 +132,8 @@ class Recent:
         recent = tuple(outage for outage in outages if outage.end > first)
         scene = Scene(self._evaluation(instants, recent))
         summary = summarise(scene)
-        found = (f for f in summary.findings if f.key.partition('[')[0] in LIVE)
-        return Judgement((*found, *self._further(scene)), summary.events, first, last)
+        found = (f for f in summary.findings if f.kind in LIVE)
+        return Judgement((*found, *_of_forces(scene)), summary.events, first, last)
 
     def _evaluation(
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]
@@ -146,7 +143,7 @@ class Recent:
         loaded = np.concatenate([ground.loaded for ground in grounds])
         soles = tuple(
             np.concatenate([ground.soles[k].corners for ground in grounds])
-            for k in range(len(self._names))
+            for k in range(len(self._robot.feet))
         )
         wrenches = {'mr_ad': np.stack([instant.mr_ad for instant in instants])}
         if all(ground.feet_wrench is not None for ground in grounds):
@@ -160,7 +157,8 @@ class Recent:
             for name, wrench in wrenches.items()
         }
         distances = margins(tuple(points.values()), soles, loaded, normal)
-        whole = 'cop' in wrenches and not any(self._normal_only)
+        normal_only = any(foot.wrench and foot.wrench.normal_only for foot in self._robot.feet)
+        whole = 'cop' in wrenches and not normal_only
         com = np.full((len(instants), 3), np.nan)
         q = [instant.q for instant in instants if instant.q is not None]
         if self._com is not None and len(q) == len(instants):
@@ -173,7 +171,7 @@ class Recent:
             robot='',
             root='',
             total_mass=self._total_mass,
-            gravity=self._gravity,
+            gravity=self._robot.gravity,
             stamps=np.array([instant.stamp for instant in instants], dtype=np.int64),
             tracks={
                 name: Track(name, wrenches[name], points[name], margin)
@@ -193,14 +191,26 @@ class Recent:
         )
 
     def _foot(self, k: int, grounds: list[Ground], sole: Array, loaded: Mask) -> Foot:
+        stated = self._robot.feet[k]
         forces = [ground.soles[k].normal_force for ground in grounds]
         return Foot(
-            name=self._names[k],
+            name=stated.name,
             sole=sole,
             normal_force=np.concatenate(
                 [np.full(1, np.nan) if force is None else force for force in forces]
             ),
             loaded=loaded[:, k],
             axes=np.concatenate([ground.soles[k].R for ground in grounds]),
-            normal_only=self._normal_only[k],
+            normal_only=bool(stated.wrench and stated.wrench.normal_only),
+            sign=stated.wrench.sign if stated.wrench else 1,
         )
+
+
+def _of_forces(scene: Scene) -> tuple[Finding, ...]:
+    """Find wrong signs, units and topics of the feet's sensors, and a tilted contact force."""
+    evaluation = scene.evaluation
+    found = [*feet_findings(evaluation)]
+    stands = scene.stands & np.any([foot.loaded for foot in evaluation.feet], axis=0)
+    if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang in a gantry
+        found += motion_findings(evaluation, stands)
+    return by_kind(each for each in found if each.kind in OF_FORCES)

@@ -6,14 +6,13 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import median
-from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
-_BRIDGED = 0.05  # [s] a longer hole in a track ends a stretch of the filter
+_BRIDGED = 0.05  # [s] a longer hole in a track ends a segment of the filter
 
 
 def label_of(name: str) -> str:
@@ -24,16 +23,13 @@ def label_of(name: str) -> str:
 class Scene(Posture):
     """An evaluation: ground coordinates, support and posture, and what counts of the tracks."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        super().__init__(evaluation)
-        self._settled: dict[str, Mask] = {}
-        self._judged: dict[str, Mask] = {}
-
     def settled(self, name: str) -> Mask:
         """(K,) where a value of a track is not that of a filter which is still settling."""
-        if name not in self._settled:
-            self._settled[name] = self._settled_of(name)
         return self._settled[name]
+
+    @cached_property
+    def _settled(self) -> dict[str, Mask]:
+        return {name: self._settled_of(name) for name in self.names}
 
     def _settled_of(self, name: str) -> Mask:
         settle, time = self.evaluation.settle_time, self.timeline.time
@@ -46,8 +42,8 @@ class Scene(Posture):
         broken = np.flatnonzero(np.diff(known) > bridged)
         begins = known[np.append(0, broken + 1)]
         ends = known[np.append(broken, len(known) - 1)]
-        stretch = np.searchsorted(begins, time, side='right') - 1
-        near = np.minimum(time - begins[stretch], ends[stretch] - time)
+        segment = np.searchsorted(begins, time, side='right') - 1
+        near = np.minimum(time - begins[segment], ends[segment] - time)
         settled: Mask = there & (near >= settle)
         return settled
 
@@ -57,14 +53,17 @@ class Scene(Posture):
         Not while the robot lies on the ground: it touches that with more than its soles. Never
         where it stands on a foot of which it is not known where it is.
         """
-        if name not in self._judged:
-            if self.astray or (name == 'cop' and not self.cop_is_whole):
-                may: Mask = np.zeros(self._count, dtype=bool)  # its margin means nothing
-            else:
-                may = self.loaded & self.settled(name) & ~self.lies
-            margin = self.evaluation.tracks[name].margin
-            self._judged[name] = may & np.isfinite(margin)
         return self._judged[name]
+
+    @cached_property
+    def _judged(self) -> dict[str, Mask]:
+        judged = {}
+        for name, track in self.evaluation.tracks.items():
+            judged[name] = np.zeros(self._count, dtype=bool)
+            if not self.foot_pose_unknown and (name != 'cop' or self.cop_is_whole):
+                may = self.loaded & self.settled(name) & ~self.lies
+                judged[name] = may & np.isfinite(track.margin)
+        return judged
 
     @cached_property
     def ground_fixed(self) -> GroundFixed:

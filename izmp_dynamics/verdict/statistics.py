@@ -148,17 +148,17 @@ class PairStatistics:
         return next((axes for axes in self.frames if axes.frame == frame), None)
 
 
-def track_statistics(scene: Scene, name: str) -> TrackStatistics:
-    """Describe the track `name` of `scene`."""
+def track_statistics(scene: Scene, name: str, pushed: Mask | None = None) -> TrackStatistics:
+    """Describe the track `name` of `scene`; `pushed` (K,) are instants about a push."""
     timeline = scene.timeline
     evaluated, settled = scene.judged(name), scene.settled(name)
     margin = np.where(evaluated, scene.evaluation.tracks[name].margin, np.nan)
     outside = margin < 0
-    error = track_error(scene, name)
-    excursions = excursions_of(scene, name, error)
+    error = track_error(scene, name, pushed)
+    excursions = excursions_of(scene, name, error, pushed)
     averaged = scene.judged_margin(name)
     force = np.where(settled, scene.normal_forces[name], np.nan)
-    between = np.where(settled, scene.between_feet(name), np.nan)
+    between = np.where(settled, scene.between_feet(name)[0], np.nan)
     mean_force = timeline.mean(force)
     longest, longest_at = timeline.longest_run(outside)
     return TrackStatistics(
@@ -219,7 +219,9 @@ def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
     frames: tuple[AxisStatistics, ...] = ()
     if 'cop' in (first, second) and not scene.cop_is_whole:
         along = 'line between the feet'
-        one, other = (np.where(both, scene.on_line(name), np.nan) for name in (first, second))
+        loaded = np.all([foot.loaded for foot in scene.evaluation.feet], axis=0)
+        places = [scene.between_feet(name) for name in (first, second)]
+        one, other = (np.where(both & loaded, place * half, np.nan) for place, half in places)
         related = correlation(one, other)
         distance = finite(np.abs(one - other))
     else:

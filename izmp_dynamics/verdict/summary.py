@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import mean
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.events.fall import FallAlarmStatistics, fall_alarm
 from izmp_dynamics.verdict.events.find import find_events
-from izmp_dynamics.verdict.findings import ReportFinding, find
+from izmp_dynamics.verdict.findings import find, forbidding
 from izmp_dynamics.verdict.formatting import mm, newtons, ratio, seconds
 from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics, external_forces
 from izmp_dynamics.verdict.scene import Scene
@@ -95,7 +96,7 @@ class Summary:
     external_forces: ExternalForces
     fall_alarm: FallAlarmStatistics | None
     events: tuple[Event, ...]
-    findings: tuple[ReportFinding, ...]
+    findings: tuple[Finding, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     health: tuple[SignalHealth, ...]
@@ -110,7 +111,11 @@ class Summary:
         keys = {said.get(self.verdict.reason, self.verdict.reason)}
         if math.isfinite(self.verdict.known_until):
             keys.add('support_unknown_at_end')
-        return tuple(finding.sentence for finding in self.findings if finding.key not in keys)
+        return tuple(
+            finding.sentence
+            for finding in self.findings
+            if finding.key not in keys and finding.sentence != self.verdict.sentence
+        )
 
     @property
     def pushes(self) -> tuple[PushStatistics, ...]:
@@ -143,14 +148,19 @@ class Summary:
 def summarise(scene: Scene) -> Summary:
     """Compute the summary of `scene`."""
     evaluation = scene.evaluation
-    tracks = {name: track_statistics(scene, name) for name in scene.names}
+    forces = external_forces(scene)
+    pushed = forces.about(scene)
+    tracks = {name: track_statistics(scene, name, pushed) for name in scene.names}
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))
     measured = scene.timeline.mean(scene.measured_force)
-    verdict = judge(scene, tracks)
-    forces = external_forces(scene)
+    doubts = forbidding(scene)
+    verdict = judge(scene, tracks, forces, doubts)
     judged = tracks.get(verdict.judged_by or '')
     stamps = evaluation.stamps
     events = find_events(scene, judged, forces, verdict)
+    falls = [(event.begin, event.end) for event in events if event.kind == 'fall']
+    if verdict.reason == 'open_end':
+        falls.append((scene.timeline.duration - scene.falls_for, scene.timeline.duration))
     return Summary(
         robot=evaluation.robot,
         root=evaluation.root,
@@ -168,11 +178,18 @@ def summarise(scene: Scene) -> Summary:
         verdict=verdict,
         tracks=tracks,
         pairs=pairs,
-        feet=tuple(_feet(scene)),
+        feet=tuple(
+            FootStatistics(
+                foot.name,
+                scene.timeline.share(foot.loaded, scene.support_known),
+                mean(foot.normal_force),
+            )
+            for foot in evaluation.feet
+        ),
         external_forces=forces,
         fall_alarm=fall_alarm(scene, events),
         events=events,
-        findings=find(scene, tracks, judged, forces),
+        findings=(*doubts, *find(scene, tracks, judged, forces, falls)),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),
         health=tuple(evaluation.health),
@@ -242,29 +259,15 @@ def _forces(summary: Summary) -> str:
     return '; '.join([*methods, *measured, weight, time]) + '.'
 
 
-def _feet(scene: Scene) -> list[FootStatistics]:
-    return [
-        FootStatistics(
-            foot.name,
-            scene.timeline.share(np.asarray(foot.loaded, dtype=bool), scene.support_known),
-            mean(foot.normal_force),
-        )
-        for foot in scene.evaluation.feet
-    ]
-
-
-def _key(key: Any) -> str:
-    return key.key if isinstance(key, Fault) else str(key)
-
-
 def _plain(value: Any) -> Any:
     """Turn nested values into JSON's types; numbers that are not finite become None."""
-    if isinstance(value, ReportFinding):
-        return value._asdict()
+    if isinstance(value, Finding):
+        return {'key': value.key, 'sentence': value.sentence}
     if is_dataclass(value):
         return {entry.name: _plain(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, Mapping):
-        return {_key(key): _plain(entry) for key, entry in value.items()}
+        keys = (key.key if isinstance(key, Fault) else str(key) for key in value)
+        return dict(zip(keys, map(_plain, value.values()), strict=True))
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, bool | np.bool_):

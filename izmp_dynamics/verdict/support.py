@@ -1,7 +1,6 @@
 """The support: which feet carry load, how much of it, over which ground; soles that overlap."""
 
 from functools import cached_property
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +13,13 @@ from izmp_dynamics.verdict.formatting import mm
 from izmp_dynamics.verdict.timeline import Indices, Mask, changes
 
 ENCODER_ERROR = np.radians(1.0)
-"""Error of the zero of a joint in each leg that may bring the soles closer to each other."""
+"""Error of the zero of a joint in each leg that may bring the soles closer to each other [rad]."""
 
 OVERLAP_REMEDY = (
     'Check the polygons in the robot file: metres, in the frame of the sole, of one foot each.'
 )
 
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
-_LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
 
 
 class Support(Coordinates):
@@ -50,7 +48,7 @@ class Support(Coordinates):
         return measured & ~self.loaded
 
     @property
-    def astray(self) -> bool:
+    def foot_pose_unknown(self) -> bool:
         """Whether the robot stands on a foot of which the joints do not say where it is."""
         return any(foot.held_joints and foot.loaded.any() for foot in self.evaluation.feet)
 
@@ -115,28 +113,14 @@ class Support(Coordinates):
             np.divide(first - second, first + second, out=split, where=carries)
         return split
 
-    def between_feet(self, name: str) -> Array:
-        """(K,) where a track's point lies between two feet; NaN for any other number of feet.
+    def between_feet(self, name: str) -> tuple[Array, Array]:
+        """Where a track's point lies between two feet, and half the distance of these.
 
-        1 beside the first foot's sensor, −1 beside the second's, 0 in the middle: forces that act
-        at the sensors have their CoP where the load split says. Without sensors, the centres of
-        the soles.
+        Returns:
+            (K,) 1 beside the first foot's sensor, −1 beside the second's, 0 in the middle: forces
+            that act at the sensors have their CoP where the load split says. Without sensors, the
+            centres of the soles. (K,) [m]. NaN for any other number of feet.
         """
-        return self._between_feet(name)[0]
-
-    def on_line(self, name: str) -> Array:
-        """(K,) position of a track's point along the line between the feet [m].
-
-        From the middle between the sensors, positive towards the first one; NaN unless both feet
-        carry load, and for any other number of feet.
-        """
-        between, half = self._between_feet(name)
-        both = np.all([foot.loaded for foot in self.evaluation.feet], axis=0)
-        position: Array = np.where(both, between * half, np.nan)
-        return position
-
-    def _between_feet(self, name: str) -> tuple[Array, Array]:
-        """(K,) what `between_feet` returns, and half the distance of the feet [m]."""
         feet = self.evaluation.feet
         if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
             return np.full(self._count, np.nan), np.full(self._count, np.nan)
@@ -157,23 +141,6 @@ class Support(Coordinates):
         position, half = self.columns.by_blocks(self._count, between)
         return position, half
 
-    def room_of(self, shortest: float) -> float:
-        """Half the smallest width of the support polygon [m], over the phases that last so long.
-
-        No point can be farther inside. NaN without a loaded foot.
-        """
-        samples = self.sampled(self.phases(shortest))
-        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
-        if not len(samples) or not feet:
-            return float('nan')
-        corners = []
-        for foot in feet:
-            sole = self.soles_in_nif(foot, samples)
-            corners.append(np.where(foot.loaded[samples, None, None], sole, np.nan))
-        smallest = _smallest_width(np.concatenate(corners, axis=1))
-        smallest = smallest[np.isfinite(smallest)]
-        return float(np.percentile(smallest, _LOW)) / 2 if len(smallest) else float('nan')
-
     def phases(self, shortest: float) -> Indices:
         """Rows in the middle of each phase that lasts so long [s]; all loaded ones if none does.
 
@@ -190,26 +157,7 @@ class Support(Coordinates):
         middles = ((first + last) // 2)[(code[first] != 0) & (lasts >= shortest)]
         return middles if len(middles) else np.flatnonzero(self.loaded)
 
-    @cached_property
-    def _overlaps(self) -> list['SoleOverlap']:
-        feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1] >= 3]
-        return [
-            SoleOverlap((one.name, other.name), self._median_depth(one, other))
-            for one, other in combinations(feet, 2)
-        ]
-
-    def sole_overlap_of(self, height: float) -> 'SoleOverlap | None':
-        """Find the two soles that overlap most; None if encoders may be wrong by so much.
-
-        Args:
-            height: of the centre of mass [m].
-        """
-        largest = max(self._overlaps, key=lambda overlap: overlap.depth, default=None)
-        if largest is None or not largest.depth > 2.0 * ENCODER_ERROR * height:
-            return None
-        return largest
-
-    def _median_depth(self, one: Foot, other: Foot) -> float:
+    def median_depth(self, one: Foot, other: Foot) -> float:
         """Median overlap [m] where both feet carry load, negative if apart; −inf without."""
         instants = self.sampled(np.flatnonzero(one.loaded & other.loaded))
         depths = overlap_depth(*(self.soles_in_nif(foot, instants) for foot in (one, other)))
@@ -260,7 +208,7 @@ def overlap_depth(one: Array, other: Array) -> Array:
     return smallest
 
 
-def _smallest_width(corners: Array) -> Array:
+def smallest_width(corners: Array) -> Array:
     """Smallest width (S,) of the convex hull of `corners` (S, C, 2); NaN corners don't count.
 
     The width of a polygon is smallest across one of its edges, and every edge of the hull joins

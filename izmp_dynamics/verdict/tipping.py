@@ -40,12 +40,12 @@ class GroundFixed:
     Attributes:
         R: (K, 3, 3) ground_R_root; NaN where no foot carries load.
         p: (K, 3) position of the root [m].
-        stretch: (K,) number of the stretch in which the frame is the same one; −1 without one.
+        segment: (K,) number of the segment in which the frame is the same one; −1 without one.
     """
 
     R: Array
     p: Array
-    stretch: Indices
+    segment: Indices
 
     def place(self, points: Array, rows: slice | Indices) -> Array:
         """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
@@ -61,7 +61,7 @@ class GroundFixed:
 def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -> GroundFixed:
     """Follow the root over the feet that carry; each keeps its place while it does.
 
-    A stretch ends where no foot carries, where kinematics are unknown and at a gap of the
+    A segment ends where no foot carries, where kinematics are unknown and at a gap of the
     recording.
 
     Args:
@@ -97,8 +97,8 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -
         else:
             foot = -1
             R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
-        stretch = np.full(end - begin, number if len(carrying) else -1)
-        for column, values in zip(found, (R, p, stretch), strict=True):
+        segment = np.full(end - begin, number if len(carrying) else -1)
+        for column, values in zip(found, (R, p, segment), strict=True):
             column.extend(values)
         if end % columns.block == 0:
             columns.release()
@@ -176,7 +176,7 @@ def averaged(
         width: of the triangle at half its height [s].
     """
     count, by_blocks = len(timeline.time), evaluation.columns.by_blocks
-    window = _window(timeline, ground.stretch, width)
+    window = _window(timeline, ground.segment, width)
     usual = width / timeline.usual_step if timeline.usual_step > 0 else 1.0
     least = LEAST_FILLED * max(usual, 1.0)
     points = [
@@ -186,7 +186,7 @@ def averaged(
     if not evaluation.feet:
         nothing = np.full(count, np.nan)
         return {name: Averaged(point, nothing) for name, point in zip(usable, points, strict=True)}
-    first, stop = _window(timeline, ground.stretch, 2.0 * width)
+    first, stop = _window(timeline, ground.segment, 2.0 * width)
     carrying = [np.flatnonzero(foot.loaded) for foot in evaluation.feet]
 
     def margin(rows: slice) -> tuple[Array, ...]:
@@ -219,7 +219,7 @@ def _average(
     """Average the points (K, 3) of a track; NaN where fewer than `least` are in a window."""
     count, by_blocks = len(track), evaluation.columns.by_blocks
     first, stop = window
-    there: Mask = usable & (ground.stretch >= 0) & by_blocks(
+    there: Mask = usable & (ground.segment >= 0) & by_blocks(
         count, lambda rows: finite_rows(track[rows])
     )  # fmt: skip
 
@@ -244,10 +244,10 @@ def _average(
     return point
 
 
-def _window(timeline: Timeline, stretch: Indices, width: float) -> Window:
+def _window(timeline: Timeline, segment: Indices, width: float) -> Window:
     """Find the instants within half of `width` [s] that share the frame."""
     time, half = timeline.time, width / 2 + 1e-9
-    borders = changes(stretch)
+    borders = changes(segment)
     lengths = np.diff(borders, prepend=0, append=len(time))
     begins, ends = (
         np.repeat(edges, lengths)
@@ -267,16 +267,8 @@ def _standing(
 ) -> tuple[Array, Mask]:
     """Where a foot stands (S, V, 3) in the root frame, and whether it does within each window.
 
-    While it is in the air its sole is that of the nearest instant at which it carries load, kept
-    in place on the ground.
-
-    Args:
-        foot: which.
-        carrying: the instants at which it carries load.
-        ground: frame in which it stands.
-        timeline: of the evaluation.
-        window: of the S instants.
-        rows: these instants.
+    While it is in the air its sole is that of the nearest of the instants `carrying`, at which it
+    carries load, kept in place on the ground.
     """
     indices, time = np.arange(rows.start, rows.stop), timeline.time
     if not len(carrying):

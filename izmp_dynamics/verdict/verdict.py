@@ -18,24 +18,39 @@ Everything is measured in metres, seconds and standard deviations of this record
 shares of its length: a longer recording of the same motion has the same verdict.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.signals.matched_filter import bandwidth
-from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
 from izmp_dynamics.stability.held_joints import unknown_foot
-from izmp_dynamics.verdict.errors import TOLERANCE, Excursion, TrackError
-from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
+from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.verdict.capture import capture_margins
+from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
+from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, worded
 from izmp_dynamics.verdict.posture import FALLEN_HEIGHT
+from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics
+from izmp_dynamics.verdict.reasons import (
+    HEADLINES,
+    REASONS,
+    SEE_MISSING,
+    how_well_known,
+    left_polygon,
+    long_at_edge,
+    pushed_in_words,
+    single_instants,
+    where_cop_was,
+    why_enough,
+    wrong_in_words,
+)
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 
-SHORTEST_TIME = 0.5
-"""Loaded time [s] that a verdict needs at least."""
+SHORTEST_TIME = 1.0
+"""Loaded time [s] that a verdict needs at least: one that is outside falls within less."""
 
 UNKNOWN_END = 0.5
 """The verdict says until when it holds if nothing is known of the end for longer than this [s]."""
@@ -52,17 +67,11 @@ USABLE_SHARE = 0.5
 FALLING_HEIGHT, FALLING_SPEED = 0.9, 0.3
 """It falls where its COM is lower than this share and sinks faster than this [m/s]."""
 
+LEANS = np.radians(5.0)
+"""Tilt that is worth a word [rad]."""
+
 EMPTY_POLYGON = 1e-3
 """Room [m] below which the soles span no area."""
-
-HEADLINES = {
-    'stable': 'Stable',
-    'marginal': 'Marginal',
-    'disturbed': 'Disturbed',
-    'unstable': 'Unstable',
-    'fell': 'Fell',
-    'unclear': 'Cannot say',
-}
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,9 @@ class Verdict:
     Attributes:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
-            'falling_at_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet', 'no_load',
-            'no_area', 'leg_joints_absent', 'soles_overlap', 'too_short', 'too_few_values',
-            'noise', 'bias', 'outside_for_long', 'near_edge'.
+            'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
+            'no_load', 'no_area', 'leg_joints_absent', 'input_wrong', 'soles_overlap', 'too_short',
+            'too_few_values', 'noise', 'bias', 'outside_for_long', 'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -109,7 +118,7 @@ class Verdict:
     def headline(self) -> str:
         """The state as a heading, with the instant up to which it is known."""
         until = f' until {instant(self.known_until)}' if np.isfinite(self.known_until) else ''
-        return HEADLINES[self.state] + until
+        return HEADLINES.get(self.reason, HEADLINES[self.state]) + until
 
     @property
     def text(self) -> str:
@@ -117,157 +126,71 @@ class Verdict:
         return f'{self.headline}: {self.sentence}'
 
 
-class Reason(NamedTuple):
-    """Why a verdict is as it is.
-
-    Attributes:
-        state: a key of `HEADLINES`.
-        sentence: for `formatting.worded`, from the data of the rule.
-        advice: likewise.
-    """
-
-    state: str
-    sentence: str
-    advice: str = ''
-
-
-_SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
-_GATED = 'See “Signal health” for what was gated.'
-_NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is no fall.'
-
-REASONS = {
-    'leg_joints_absent': Reason('unclear', '{why}.', JOINTS_REMEDY),
-    'height': Reason(
-        'fell', 'the centre of mass {sank}; below one half from {low:at} on{after}.', _NO_FALL
-    ),
-    'tilt': Reason(
-        'fell',
-        'from {low:at} on the robot is tilted by more than 45° and its centre of mass is beside '
-        'its feet; that {sank}{after}.',
-        _NO_FALL,
-    ),
-    'nothing_evaluated': Reason(
-        'unclear', 'no instant of the recording could be evaluated.', _SEE_MISSING
-    ),
-    'nothing_evaluated/point': Reason(
-        'unclear',
-        'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
-        _SEE_MISSING,
-    ),
-    'no_feet': Reason(
-        'unclear',
-        'no feet are described, so there is no support polygon to compare with.',
-        'Name the feet with their soles in the robot file.',
-    ),
-    'no_load/unknown': Reason(
-        'unclear', 'at no instant is it known which foot carries load.', _SEE_MISSING
-    ),
-    'no_load': Reason(
-        'unclear',
-        'no foot carries load at any instant.',
-        'Check the sign of the force sensors and the load threshold.',
-    ),
-    'no_area': Reason(
-        'unclear',
-        'the loaded soles span no area.',
-        'Describe each sole by three corners or more.',
-    ),
-    'soles_overlap': Reason('unclear', '{overlap}.', OVERLAP_REMEDY),
-    'too_short': Reason(
-        'unclear',
-        'the robot stands on its feet for only {time:s} of the recording; a verdict needs '
-        '{needed:s}.',
-        'A longer recording.',
-    ),
-    'too_short/point': Reason(
-        'unclear',
-        'on the ground the {track.described} has a value for only {time:s}; a verdict needs '
-        '{needed:s}.',
-        f'A longer recording. {_GATED}',
-    ),
-    'too_short/settled': Reason(
-        'unclear',
-        'of the {time:s} on the ground with a value all but {track.evaluated_time:s} lies within '
-        '{evaluation.settle_time:s} of an end or a gap, where {evaluation.filtering} is still '
-        'settling.',
-        'A longer recording without gaps, or a filter that settles faster.',
-    ),
-    'too_few_values': Reason(
-        'unclear',
-        'the {track.described} has a value for only {share:%} of the loaded time.',
-        _GATED,
-    ),
-    'falling_at_end': Reason(
-        'unstable',
-        'the robot falls: the centre of mass is at {share:%} of its initial height as the '
-        'recording ends at {end:at}, and sinks at {speed:.1f} m/s. How that ends is not recorded.',
-    ),
-    'noise': Reason('unclear', '{error}{cop}', '{advice}'),
-    'bias': Reason('unclear', '{error}{cop}', '{advice}'),
-    'near_edge': Reason('unclear', '{error}', '{advice}'),
-    'outside_for_long': Reason(
-        'unclear',
-        'the {track.described} lies outside the support polygon for {longest.duration:s} from '
-        '{longest.start:at} on, by up to {longest.depth:mm}, and the robot does not fall; one '
-        'that is really outside falls within about {falls_within:s}.{cop}',
-        'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
-        'else held the robot.',
-    ),
-    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}'),
-    'pushed': Reason(
-        'disturbed',
-        '{left}. The measured CoP stayed at least {inside:mm} inside meanwhile, so the robot was '
-        'pushed or touched something other than the ground, {enough} to tip it.{at_edge}',
-        'If nothing touched it, check the signals around that instant.',
-    ),
-    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}'),
-    'inside': Reason(
-        'stable',
-        'the {track.described} stayed inside the support polygon{but} for the '
-        '{track.evaluated_time:s} that were evaluated; minimum margin: {track.averaged_margin:'
-        'margin}{known} at {track.averaged_margin_time:at}.{bound}{at_edge}',
-    ),
-    'within_error': Reason(
-        'stable',
-        'within its error the {track.described} stayed inside the support polygon for the '
-        '{track.evaluated_time:s} that were evaluated. At {worst.start:at} it appears up to '
-        '{worst.depth:mm}{known} outside for {worst.duration:s}, {why}.',
-    ),
-}
-"""Reason, and after a slash its variant → state, sentence and advice."""
-
-_STAYED_UP = ('stable', 'marginal', 'disturbed')
-_BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
-
 _Answer = tuple[str, dict[str, object]]
 """A key of `REASONS`, and the data of its sentence."""
 
 _Tracks = dict[str, TrackStatistics]
 
 
-def judge(scene: Scene, tracks: _Tracks) -> Verdict:
-    """Judge `scene` by the statistics of its tracks (see the rules above)."""
+def _decide(
+    scene: Scene,
+    tracks: _Tracks,
+    track: TrackStatistics | None,
+    forces: ExternalForces,
+    doubts: Sequence[Finding],
+) -> _Answer:
+    """The first rule that applies decides."""
+    found = (
+        _foot_unknown(scene)  # cannot say
+        or _input_wrong(doubts)  # cannot say
+        or _fallen(scene, track)  # fell
+        or _nothing_to_judge(scene)  # cannot say
+        or _soles_overlap(scene)  # cannot say
+    )
+    if found is not None:
+        return found
+    if track is None:
+        return 'nothing_evaluated/point', {}
+    return (
+        _too_few_values(scene, track)  # cannot say
+        or _falling_at_end(scene)  # unstable
+        or _open_end(scene, track)  # cannot say
+        or _too_uncertain(scene, tracks, track)  # cannot say
+        or _outside_for_long(scene, tracks, track)  # cannot say
+        or _tipping(scene, tracks, track)  # unstable
+        or _pushed(scene, track, forces)  # disturbed
+        or _brief(scene, track)  # marginal
+        or _near_edge(scene, track)  # cannot say
+        or _now_and_then_far_off(scene, track)  # cannot say
+        or _inside(scene, track, forces)  # stable
+    )
+
+
+def judge(
+    scene: Scene, tracks: _Tracks, forces: ExternalForces, doubts: Sequence[Finding]
+) -> Verdict:
+    """Judge an evaluation by the rules above.
+
+    Args:
+        scene: the evaluation.
+        tracks: its tracks in numbers.
+        forces: the pushes.
+        doubts: findings with which no verdict can be true.
+    """
     track = _judged(scene, tracks)
-    key, data = (
-        _held(scene)
-        or _fallen(scene, track)
-        or _missing(scene)
-        or _overlapping(scene)
-        or _weigh(scene, tracks, track)
-    )
-    state, *texts = REASONS[key]
-    sentence, advice = (
-        worded(text, **data, track=track, evaluation=scene.evaluation) for text in texts
-    )
+    key, data = _decide(scene, tracks, track, forces, doubts)
     reason = key.partition('/')[0]
+    state, *texts = REASONS[key]
+    sentence, advice = (worded(text, **data, scene=scene, track=track) for text in texts)
     passed, averaged = scene.evaluation.filter_bandwidth, bandwidth(scene.averaging_time)
-    slow = passed < averaged
-    if slow and reason in _BY_THE_AVERAGE:
+    if passed < averaged and reason in _BY_THE_AVERAGE:
         sentence += worded(
             ' The filter before has a bandwidth of {passed:Hz}, less than the {averaged:Hz} of '
             'the average over {over:s}: what is faster is not seen.',
             passed=passed, averaged=averaged, over=scene.averaging_time,
         )  # fmt: skip
+    if forces.pushes and state in _UP and reason != 'pushed':
+        sentence += f' {pushed_in_words(forces)}'
     evaluated_until = _evaluated_until(scene, track)
     until = evaluated_until if state in _STAYED_UP else np.nan
     if np.isfinite(until):
@@ -276,7 +199,7 @@ def judge(scene: Scene, tracks: _Tracks) -> Verdict:
             'was stable nor that it fell.',
             until=until, rest=scene.timeline.duration - until,
         )  # fmt: skip
-        advice = advice or _SEE_MISSING
+        advice = advice or SEE_MISSING
     return Verdict(
         state,
         reason,
@@ -287,18 +210,22 @@ def judge(scene: Scene, tracks: _Tracks) -> Verdict:
         room=scene.room,
         time_constant=scene.time_constant,
         averaging_time=scene.averaging_time,
-        filter_bandwidth=passed if slow else np.nan,
+        filter_bandwidth=passed if passed < averaged else np.nan,
         known_until=until,
         evaluated_until=evaluated_until,
     )
+
+
+_STAYED_UP = ('stable', 'marginal', 'disturbed')
+_UP = (*_STAYED_UP, 'unstable')
+_BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
 
 
 def _evaluated_until(scene: Scene, track: TrackStatistics | None) -> float:
     """Last instant with a margin, in flight or lying [s]; NaN if that is (about) the end."""
     if track is None:
         return 0.0
-    margin = scene.evaluation.tracks[track.name].margin
-    known = np.flatnonzero((scene.loaded & np.isfinite(margin)) | scene.in_flight | scene.lies)
+    known = np.flatnonzero(scene.judged(track.name) | scene.in_flight | scene.lies)
     until = float(scene.timeline.time[known[-1]]) if len(known) else 0.0
     return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
 
@@ -313,15 +240,23 @@ def _judged(scene: Scene, tracks: _Tracks) -> TrackStatistics | None:
     return max(able, key=lambda track: track.evaluated_time, default=None)
 
 
-def _held(scene: Scene) -> _Answer | None:
-    """Refuse to judge by a foot that stands elsewhere than the unrecorded joints say."""
+def _foot_unknown(scene: Scene) -> _Answer | None:
+    """It stands on a foot that is elsewhere than the unrecorded joints say."""
     for foot in scene.evaluation.feet:
         if foot.held_joints and foot.loaded.any():
             return 'leg_joints_absent', {'why': unknown_foot(foot.name, foot.held_joints)}
     return None
 
 
+def _input_wrong(doubts: Sequence[Finding]) -> _Answer | None:
+    """Robot file or sensors are wrong."""
+    for finding in doubts:
+        return 'input_wrong', {'finding': finding}
+    return None
+
+
 def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
+    """It lies on the ground."""
     if not scene.lying:
         return None
     rows, time = scene.lying[0], scene.timeline.time
@@ -332,17 +267,18 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
         sank = f'sank to {percent(lowest)} of its initial height over the soles'
     if rows.stop < len(time):
         after += f'. It is up again at {instant(time[rows.stop])}'
-    outside = [found for found in track.excursions if found.cause != 'error'] if track else []
+    outside = (
+        [found.start for found in track.excursions if found.cause != 'error'] if track else []
+    )
     if track and outside:
-        left = min(excursion.start for excursion in outside)
-        after += f'. The {track.described} left the support polygon at {instant(left)}'
+        after += f'. The {track.described} left the support polygon at {instant(min(outside))}'
     is_low = lowest < FALLEN_HEIGHT
     low = time[rows][int(np.argmax(share < FALLEN_HEIGHT))] if is_low else time[rows.start]
     return 'height' if is_low else 'tilt', {'sank': sank, 'low': low, 'after': after}
 
 
-def _missing(scene: Scene) -> _Answer | None:
-    """Name the first thing that is missing for any judgement."""
+def _nothing_to_judge(scene: Scene) -> _Answer | None:
+    """Instants, feet, load, the area of the soles or time is missing."""
     if not len(scene.timeline.time):
         return 'nothing_evaluated', {}
     if not scene.evaluation.feet:
@@ -357,30 +293,15 @@ def _missing(scene: Scene) -> _Answer | None:
     return None
 
 
-def _overlapping(scene: Scene) -> _Answer | None:
-    """Refuse to judge by soles that cannot be the robot's: each reaches too far by half."""
+def _soles_overlap(scene: Scene) -> _Answer | None:
+    """The soles cannot be the robot's: each reaches too far by half of their overlap."""
     found = scene.sole_overlap
     if found is None or found.depth / 2 <= USABLE_SHARE * scene.room:
         return None
-    return 'soles_overlap', {'overlap': found.text}
+    return 'soles_overlap', {'overlap': found}
 
 
-def _weigh(scene: Scene, tracks: _Tracks, track: TrackStatistics | None) -> _Answer:
-    """Judge by `track`: can it be trusted, did it leave the polygon, how well did it stay in?"""
-    if track is None:
-        return 'nothing_evaluated/point', {}
-    return (
-        _too_little(scene, track)
-        or _falling_at_end(scene)
-        or _too_uncertain(scene, tracks, track)
-        or _contradicted(scene, tracks, track)
-        or _outside(scene, tracks, track)
-        or _near_edge(scene, track)
-        or _inside(scene, track)
-    )
-
-
-def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
+def _too_few_values(scene: Scene, track: TrackStatistics) -> _Answer | None:
     loaded = scene.timeline.total(scene.loaded)
     margin = scene.evaluation.tracks[track.name].margin
     value = scene.timeline.total(scene.loaded & np.isfinite(margin))
@@ -394,206 +315,218 @@ def _too_little(scene: Scene, track: TrackStatistics) -> _Answer | None:
 
 
 def _falling_at_end(scene: Scene) -> _Answer | None:
-    """Find a fall that the recording does not show to its end."""
-    end = scene.timeline.duration
-    rows = slice(int(np.searchsorted(scene.timeline.time, end - scene.averaging_time)), None)
-    known = np.isfinite(scene.height[rows])
-    time, height = scene.timeline.time[rows][known], scene.height[rows][known]
+    """It falls, which the recording does not show to its end."""
+    begin = np.searchsorted(scene.timeline.time, scene.timeline.duration - scene.averaging_time)
+    known = np.isfinite(scene.height[begin:])
+    time, height = scene.timeline.time[begin:][known], scene.height[begin:][known]
     if len(time) < 3 or not scene.initial_height > 0:
         return None
     speed = -float(np.polyfit(time - time[-1], height, 1)[0])
     share = float(np.median(height[-3:])) / scene.initial_height
     if share < FALLING_HEIGHT and speed > FALLING_SPEED:
-        return 'falling_at_end', {'share': share, 'speed': speed, 'end': end}
+        return 'falling_at_end', {'share': share, 'speed': speed}
     return None
 
 
+def _open_end(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """It may be about to fall as the recording ends."""
+    signs = [*_alarmed_at_end(scene, track), *_leaning_at_end(scene, track)]
+    if not signs:
+        return None
+    tilt = float(scene.tilt[-1]) if len(scene.tilt) else np.nan
+    if tilt > LEANS:
+        signs.append(f'it is tilted by {np.degrees(tilt):.0f}°')
+    return 'open_end', {'signs': ', '.join(signs)}
+
+
+def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
+    """The fall alarm lasts to the end."""
+    probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
+    if probability is None or raised is None:
+        return
+    known, time = np.flatnonzero(np.isfinite(probability)), scene.timeline.time
+    if not len(known) or scene.timeline.duration - time[known[-1]] > UNKNOWN_END:
+        return
+    if raised[known[-1]]:
+        calm = np.flatnonzero(~raised[: known[-1]])
+        begin, last = time[calm[-1] + 1 if len(calm) else 0], percent(probability[known[-1]])
+        until = time[scene.settled(track.name)].max(initial=-np.inf)
+        if begin > until and time[known[-1]] - begin < scene.averaging_time:
+            return  # a filter that settles may raise it for a moment
+        yield f'the fall alarm is raised from {instant(begin)} on (probability {last})'
+
+
+def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
+    """A robot that does not step has its capture point outside, or is at the edge for long."""
+    time, settled = scene.timeline.time, np.flatnonzero(scene.settled(track.name))
+    end = float(time[settled[-1]]) if len(settled) else -np.inf
+    if scene.timeline.duration - end > UNKNOWN_END:
+        return
+    rows = slice(int(np.searchsorted(time, end - scene.falls_for)), int(settled[-1]) + 1)
+    loaded = np.stack([foot.loaded[rows] for foot in scene.evaluation.feet])
+    if (loaded == loaded[:, :1]).all() and loaded.any():
+        _, capture = capture_margins(scene, rows)
+        beyond = -median(capture[time[rows] >= end - scene.averaging_time / 2])
+        if beyond > TOLERANCE:
+            yield f'its capture point is {mm(beyond)} outside the support polygon'
+    if scene.cop_is_whole:
+        first, stop = scene.timeline.runs(scene.judged_margin('cop') < TOLERANCE)
+        if len(first) and end - time[stop[-1] - 1] < scene.averaging_time:
+            at_edge = float(scene.timeline.span[first[-1] : stop[-1]].sum())
+            if at_edge > scene.falls_for:
+                yield f'the CoP has been at the edge for {seconds(at_edge)}'
+
+
 def _too_uncertain(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
-    """Refuse to judge by a point whose error is as large as the support polygon."""
+    """The error of the point is as large as the support polygon."""
     if track.error.usual <= USABLE_SHARE * scene.room:
         return None
-    room = f'the support polygon reaches {mm(scene.room)} from its middle to its edge'
-    return 'bias' if track.error.biased else 'noise', {
-        **_error(scene, track, room), 'cop': _about_cop(tracks, track)
-    }  # fmt: skip
+    data = wrong_in_words(scene, track.error) | {'cop': where_cop_was(tracks.get('cop'), track)}
+    return 'bias' if track.error.biased else 'noise', data
 
 
-def _error(scene: Scene, track: TrackStatistics, room: str) -> dict[str, object]:
-    """Which error it is, noise or bias, and what would settle the verdict."""
-    if track.error.biased:
-        error = f'the {track.described} is biased: {bias_in_words(track.error)}; {room}.'
-        return {'error': error, 'advice': _bias_advice(scene)}
-    noise = noise_in_words(scene, track.error)
-    error = f'the {track.described} is too noisy: {noise}; {room}.'
-    return {'error': error, 'advice': noise_advice(scene)}
+def _outside_for_long(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+    """It was outside for longer than any robot survives, and stands."""
+    longest = max(track.excursions, key=lambda found: found.duration, default=None)
+    if track.name == 'cop' or longest is None or longest.duration <= scene.falls_for:
+        return None
+    cop = where_cop_was(tracks.get('cop'), track)
+    return 'outside_for_long', {'longest': longest, 'cop': cop}
 
 
-def bias_in_words(error: TrackError) -> str:
-    """How far a biased point is off, and that noise is not the reason."""
-    axes = ''
-    if np.isfinite(error.bias):
-        axes = f' ({mm(error.bias_x)} in x and {mm(error.bias_y)} in y of the loaded sole)'
-    return (
-        f'in the median it lies {mm(error.slow)} off the measured CoP{axes}, while noise leaves '
-        f'only {mm(error.averaged_scatter)} (σ)'
-    )
+def _caused(track: TrackStatistics, cause: str) -> list[Excursion]:
+    """Excursions with this cause, those first that throw farthest."""
+    return [found for found in track.excursions if found.cause == cause]
 
 
-def _bias_advice(scene: Scene) -> str:
-    """What helps against a bias; first, sensors that seem to measure less than a whole wrench."""
-    feet = [
-        foot.name
-        for foot in scene.evaluation.feet
-        if foot.only_normal_found and not foot.normal_only
+def _tipping(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+    """It was outside, over an edge, for long enough to tip."""
+    edge = _caused(track, 'edge')
+    if not edge or edge[0].throw < TIPPING_SHARE * scene.room:
+        return None
+    cop = where_cop_was(tracks.get('cop'), track)
+    return 'tipping', {'left': left_polygon(track, edge), 'cop': cop}
+
+
+def _pushed(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _Answer | None:
+    """It was outside by a push: one is found there, or the CoP was inside meanwhile."""
+
+    def by(found: Excursion) -> PushStatistics | None:
+        return forces.largest_within(*found.cause_within(scene.averaging_time))
+
+    pushed = [
+        found
+        for found in track.excursions
+        if found.cause == 'push' or (found.cause == 'edge' and by(found))
     ]
-    first = (
-        f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
-        'torques there are zero throughout, so that this CoP is no point to compare with. '
-    )
-    return (
-        f'{first if feet else ""}No filter removes a bias. It would be settled by the right '
-        'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the sensors: '
-        '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.'
-    )
+    if not pushed:
+        return _pushed_briefly(scene, track, forces)
+    push, inside = by(pushed[0]), min(found.cop_margin for found in pushed)
+    acted = [each for each in map(by, pushed) if each is not None]
+    variant = '' if push is None else '/by' if inside > TOLERANCE else '/edge'
+    return _ends_soon_after(scene, acted) or (f'pushed{variant}', {
+        'left': left_polygon(track, pushed),
+        'push': push,
+        'inside': inside,
+        'enough': 'enough' if pushed[0].throw >= TIPPING_SHARE * scene.room else 'not enough',
+        'at_edge': long_at_edge(scene, track),
+    })  # fmt: skip
 
 
-def noise_in_words(scene: Scene, error: TrackError) -> str:
-    """How noisy a point is, instant by instant and averaged."""
-    against = 'about the measured CoP' if error.against == 'cop' else 'on its own'
-    return (
-        f'it scatters by {mm(error.scatter)} (σ per axis) {against} from instant to instant, and '
-        f'averaged over {seconds(scene.averaging_time)} it is uncertain by {mm(error.usual)}'
-    )
-
-
-def noise_advice(scene: Scene) -> str:
-    """What helps against noise; not the filter that is on already."""
-    filtering = scene.evaluation.filtering
-    if filtering:
-        return (
-            f'{filtering[0].upper()}{filtering[1:]} is on already: it would be settled by less '
-            'noisy joint angles or IMU, stamps of the instant of measurement, or a longer '
-            'half-width or lower cut-off, which costs bandwidth.'
-        )
-    return (
-        'It would be settled by a filter in the robot file that all signals pass, or by less '
-        'noisy sensors and better stamps; “izmp check” shows which.'
-    )
-
-
-def _contradicted(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
-    """Refuse an excursion that no robot survives."""
-    long = [found for found in track.excursions if found.duration > scene.falls_for]
-    if track.name == 'cop' or not long:
+def _pushed_briefly(
+    scene: Scene, track: TrackStatistics, forces: ExternalForces
+) -> _Answer | None:
+    """It was outside while something pushed, for less than the average feels."""
+    depths = [(_depth_during(scene, track, push), push) for push in forces.pushes]
+    outside = [(depth, push) for depth, push in depths if depth > TOLERANCE]
+    if not outside:
         return None
-    longest = max(long, key=lambda excursion: excursion.duration)
-    cop = _about_cop(tracks, track)
-    return 'outside_for_long', {'longest': longest, 'falls_within': scene.falls_for, 'cop': cop}
+    depth, push = max(outside, key=lambda each: each[0])
+    pushed = 'pushed/brief', {'push': push, 'depth': depth}
+    return _ends_soon_after(scene, [push for _, push in outside]) or pushed
 
 
-def _outside(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
-    """Judge the excursions that are no errors, if there are any."""
-    edge, pushed = (
-        [found for found in track.excursions if found.cause == cause] for cause in ('edge', 'push')
-    )
-    limit = TIPPING_SHARE * scene.room
-    if edge and edge[0].throw >= limit:
-        return 'tipping', {'left': _left(track, edge), 'cop': _about_cop(tracks, track)}
-    if not edge and not pushed:
+def _depth_during(scene: Scene, track: TrackStatistics, push: PushStatistics) -> float:
+    """How far outside the mean of the point lies while something pushes, less its error [m]."""
+    evaluation, ground, time = scene.evaluation, scene.ground_fixed, scene.timeline.time
+    begin, end = np.searchsorted(time, [push.start, push.start + push.duration]).tolist()
+    rows = begin + np.flatnonzero(scene.judged(track.name)[begin:end])
+    if not len(rows):
+        return -np.inf
+    middle = int(rows[len(rows) // 2])
+    rows = rows[ground.segment[rows] == ground.segment[middle]]
+    at = slice(middle, middle + 1)
+    point = evaluation.tracks[track.name].point
+    mean = ground.into_root(ground.place(point[rows], rows).mean(axis=0)[None], at)
+    soles = tuple(foot.sole[at] for foot in evaluation.feet)
+    loaded = np.stack([foot.loaded[at] for foot in evaluation.feet], axis=1)
+    (margin,) = margins((mean,), soles, loaded, evaluation.normal[at])
+    noise = 2.0 * track.error.scatter / np.sqrt(len(rows))
+    return float(-margin[0] - np.hypot(noise, np.nan_to_num(track.error.slow)))
+
+
+def _ends_soon_after(scene: Scene, pushes: Sequence[PushStatistics]) -> _Answer | None:
+    """The recording ends before a robot that such a push fells would have fallen."""
+    last = max(pushes, key=lambda push: push.start + push.duration, default=None)
+    since = np.inf if last is None else scene.timeline.duration - last.start - last.duration
+    if last is None or since >= scene.falls_for:
         return None
-    data: dict[str, object] = {
-        'left': _left(track, pushed or edge), 'at_edge': _at_edge(scene, track)
-    }  # fmt: skip
-    if pushed:
-        data['inside'] = min(found.cop_margin for found in pushed)
-        data['enough'] = 'enough' if pushed[0].throw >= limit else 'not enough'
-    return 'pushed' if pushed else 'brief', data
+    signs = f'a push {last.described} is over for only {seconds(since)}'
+    return 'open_end', {'signs': f'{signs}; a fall takes {seconds(scene.falls_for)}'}
 
 
-def _left(track: TrackStatistics, excursions: list[Excursion]) -> str:
-    """When the point left the polygon, for how long and how far."""
-    worst = excursions[0]
-    depth = mm(max(excursion.depth for excursion in excursions))
-    uncertain = '' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})'
-    left = f'the {track.described} left the support polygon'
-    if len(excursions) == 1:
-        return (
-            f'{left} for {seconds(worst.duration)} at {instant(worst.start)}, by up to {depth}'
-            f'{uncertain}'
-        )
-    total = sum(excursion.duration for excursion in excursions)
-    return (
-        f'{left} {times(len(excursions))}, for {seconds(total)} in all and by up to {depth}'
-        f'{uncertain}, the worst at {instant(worst.start)}'
-    )
+def _brief(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """It was outside, too short to tip."""
+    edge = _caused(track, 'edge')
+    if not edge:
+        return None
+    return 'brief', {'left': left_polygon(track, edge), 'at_edge': long_at_edge(scene, track)}
 
 
 def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
-    """Refuse where the point, off by its uncertainty, could have tipped the robot."""
+    """The point, off by its uncertainty, could have tipped the robot."""
     if track.possible_throw < TIPPING_SHARE * scene.room:
         return None
-    room = (
-        f'its smallest margin is {mm(track.averaged_margin)} at '
-        f'{instant(track.averaged_margin_time)}, so it may have been outside for long enough to '
-        'tip the robot'
-    )
-    return 'near_edge', _error(scene, track, room)
+    return 'near_edge', wrong_in_words(scene, track.error)
 
 
-def _inside(scene: Scene, track: TrackStatistics) -> _Answer:
-    known = f' (± {mm(track.error.uncertainty)})'
-    if track.name == 'cop':
-        known = ''  # nothing measures its error
-    elif track.error.against != 'cop':
-        known = f' (± {mm(track.error.uncertainty)}, assumed, as no CoP measures its error)'
-    errors = [found for found in track.excursions if found.cause == 'error']
-    if not errors:
-        but = f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else ''
-        bound, at_edge = _bound(scene, track), _at_edge(scene, track)
-        return 'inside', {'but': but, 'known': known, 'bound': bound, 'at_edge': at_edge}
-    worst = max(errors, key=lambda excursion: excursion.depth)
-    why = 'which is within that'
-    if np.isfinite(worst.cop_margin):
-        why = (
-            f'but the measured CoP was {mm(worst.cop_margin)} inside, and errors as large occur '
-            'elsewhere in the recording'
-        )
-    return 'within_error', {'worst': worst, 'known': known, 'why': why}
+def _now_and_then_far_off(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """For some of the time the point is farther off than the support polygon reaches."""
+    if track.error.against != 'cop' or track.error.uncertainty <= scene.room:
+        return None
+    return 'noise/rare', wrong_in_words(scene, track.error)
 
 
-def _bound(scene: Scene, track: TrackStatistics) -> str:
-    """Say why a margin that is smaller than its uncertainty is none the less enough."""
-    if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
-        return ''
-    if track.error.against == 'cop':
-        closest = float(np.fmin.reduce(scene.averaged('cop').margin))
-        if closest >= 0:
-            return (
-                ' That is less than its uncertainty, but the measured CoP stayed '
-                f'{mm(closest)} inside.'
-            )
-    return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
+def _inside(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _Answer:
+    """It stayed inside, or appears outside by no more than its error."""
+    known = how_well_known(track)
+    worst = max(_caused(track, 'error'), key=lambda found: found.depth, default=None)
+    if worst is not None:
+        elsewhere = _gap_elsewhere(scene, track, worst, forces)
+        return f'within_error{"/cop" if elsewhere else ""}', {
+            'worst': worst, 'known': known, **elsewhere
+        }  # fmt: skip
+    return 'inside', {
+        'but': f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else '',
+        'known': known,
+        'bound': why_enough(scene, track),
+        'single': single_instants(scene, track),
+        'at_edge': long_at_edge(scene, track),
+    }
 
 
-def _at_edge(scene: Scene, track: TrackStatistics) -> str:
-    """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
-    near = scene.judged_margin(track.name) < TOLERANCE
-    longest, start = scene.timeline.longest_run(near)
-    if longest <= scene.falls_for:
-        return ''
-    return (
-        f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '
-        f'of it or outside, at the longest for {seconds(longest)} from {instant(start)} on: the '
-        'robot rocked on its edges, or the soles are described too small.'
-    )
-
-
-def _about_cop(tracks: _Tracks, track: TrackStatistics) -> str:
-    """Say where the CoP was, as a sentence to add; empty without one."""
-    cop = tracks.get('cop')
-    if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
-        return ''
-    if cop.averaged_margin < 0:
-        return f' The measured CoP was inside for {percent(cop.inside_share)} of its time.'
-    closest = mm(cop.averaged_margin)
-    return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'
+def _gap_elsewhere(
+    scene: Scene, track: TrackStatistics, worst: Excursion, forces: ExternalForces
+) -> dict[str, object]:
+    """Where else the averaged point is farthest off a CoP that is inside, if one is known [m]."""
+    if not np.isfinite(worst.cop_margin):
+        return {}
+    time, (begin, end) = scene.timeline.time, worst.cause_within(scene.averaging_time)
+    gap = scene.averaged(track.name).point - scene.averaged('cop').point
+    counts = scene.judged(track.name) & scene.judged('cop') & ~forces.about(scene)
+    counts &= (time < begin) | (time > end)
+    size = np.where(counts, np.linalg.norm(gap, axis=1), np.nan)
+    row = lowest(-size)
+    if row is None:
+        return {}
+    return {'elsewhere': float(size[row]), 'elsewhere_time': float(time[row])}

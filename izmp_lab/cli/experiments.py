@@ -5,19 +5,9 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, at_least, cluster_of
-
-_PAGES = {
-    'paper': 'izmp_lab.studies.paper.page',
-    'itu_biped': 'izmp_lab.studies.itu_biped.page',
-    'angular_momentum': 'izmp_lab.studies.angular_momentum.page',
-    'seesaw': 'izmp_lab.seesaw.study.page',
-    'fall_alarm': 'izmp_lab.studies.fall_alarm.page',
-    'real': 'izmp_lab.studies.real.page',
-}
-"""Experiment → module with its figures."""
 
 _TRIALS = 4000
 """Walks of the fall alarm: some 15 h that the robot survives."""
@@ -39,15 +29,17 @@ def add_parser(subparsers: Any) -> None:
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
     listing.add_argument(
-        'experiment', nargs='?', choices=tuple(_PAGES), help='of which experiment (default: all)'
-    )
+        'experiment', nargs='?', choices=tuple(_EXPERIMENTS),
+        help='of which experiment (default: all)',
+    )  # fmt: skip
     listing.set_defaults(run=run_list)
-    for name, (run, summary, does) in _ACTIONS.items():
-        action = actions.add_parser(name, help=summary, description=does.format(**_WHERE))
-        if name in _OWN_OPTIONS:
-            _OWN_OPTIONS[name](action)
+    for name, experiment in _EXPERIMENTS.items():
+        does = experiment.does.format(**_WHERE)
+        action = actions.add_parser(name, help=experiment.summary, description=does)
+        if experiment.add_options:
+            experiment.add_options(action)
         _add_options(action)
-        action.set_defaults(run=run)
+        action.set_defaults(run=run, experiment=name)
 
 
 def _add_fall_alarm_options(parser: argparse.ArgumentParser) -> None:
@@ -86,14 +78,6 @@ def _add_paper_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_OWN_OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
-    'paper': _add_paper_options,
-    'seesaw': _add_seesaw_options,
-    'fall_alarm': _add_fall_alarm_options,
-    'real': _add_real_options,
-}
-
-
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every experiment has."""
     parser.add_argument(
@@ -118,8 +102,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_list(options: argparse.Namespace) -> int:
     """Print names and what they show."""
-    for experiment in [options.experiment] if options.experiment else _PAGES:
-        page = importlib.import_module(_PAGES[experiment])
+    for experiment in [options.experiment] if options.experiment else _EXPERIMENTS:
+        page = importlib.import_module(_EXPERIMENTS[experiment].page)
         if not options.experiment:
             print(f'izmp experiments {experiment}')
         width = max(map(len, page.FIGURES), default=0)
@@ -130,143 +114,36 @@ def run_list(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_paper(options: argparse.Namespace) -> int:
-    """Make figures and page of the paper."""
-    from izmp_lab.studies.paper.campaign import Campaign
-    from izmp_lab.studies.paper.page import page
-
-    experiment = _experiment(options)
-    return _make(options, page(experiment), Campaign.of(experiment))
-
-
-def run_itu_biped(options: argparse.Namespace) -> int:
-    """Make figures and page of the paper on the ITU Biped."""
-    from izmp_lab.studies.itu_biped.page import page
-    from izmp_lab.studies.itu_biped.study import ItuStudy
-
-    study = ItuStudy.quick() if options.quick else ItuStudy.full()
-    return _make(options, page(study), study)
-
-
-def run_angular_momentum(options: argparse.Namespace) -> int:
-    """Make figures and page of the walks with estimated angular momentum."""
-    from izmp_lab.studies.angular_momentum.page import page
-    from izmp_lab.studies.angular_momentum.study import MomentumStudy
-
-    prepare = MomentumStudy.quick if options.quick else MomentumStudy.full
-    study = prepare(options.output)
-    return _make(options, page(study), study)
-
-
-def run_seesaw(options: argparse.Namespace) -> int:
-    """Make figures and page of the seesaw."""
-    from izmp_lab.seesaw.study.page import page
-    from izmp_lab.seesaw.study.tasks import SeesawStudy
-
-    study = SeesawStudy.quick(options.robot) if options.quick else SeesawStudy(options.robot)
-    return _make(options, page(study), study)
-
-
-def run_fall_alarm(options: argparse.Namespace) -> int:
-    """Make figures and page of the fall alarm."""
-    from izmp_lab.studies.fall_alarm.page import page
-    from izmp_lab.studies.fall_alarm.study import FallStudy
-
-    study = FallStudy.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
-    return _make(options, page(study), study)
-
-
-def run_real(options: argparse.Namespace) -> int:
-    """Make figures and page of the recordings; say so if there are none."""
-    from izmp_lab.studies.real.logs import LogStudy
-    from izmp_lab.studies.real.page import NOTHING, page
-
-    study = LogStudy.of(options.logs)
-    for sentence in study.logs.skipped:
-        print(sentence)
-    if not study.logs.found:
-        print(NOTHING)
-        return 0
-    return _make(options, page(study), study)
-
-
-_WHERE = {
-    'files': 'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them',
-    'kept': 'Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
-    'stopped.',
-}
-_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], int], str, str]] = {
-    'paper': (
-        run_paper,
-        'make the figures: PNG, SVG, CSV and one page',
-        'Make the figures as {files}. {kept}',
-    ),
-    'itu_biped': (
-        run_itu_biped,
-        'walks of the ITU Biped with and without converging centre of gravity',
-        'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, as {files}. '
-        '{kept}',
-    ),
-    'angular_momentum': (
-        run_angular_momentum,
-        'walking patterns with angular-momentum estimation: E1 to E4 and more',
-        'Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, where '
-        'example-robot-data is installed, with TALOS, a map of step times and lengths, the '
-        'execution in MuJoCo and calculation times, as {files}. {kept}',
-    ),
-    'seesaw': (
-        run_seesaw,
-        'iCub balances on a seesaw by momentum control',
-        'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
-        'two plants, the check of the loop and the IZMP on the moving board, as {files}. {kept}',
-    ),
-    'fall_alarm': (
-        run_fall_alarm,
-        'lead times and false alarms of the fall alarm in walks with pushes',
-        'Let a robot walk and stand under pushes, and compare the fall alarm with the falls, as '
-        '{files}. Finished trials are kept in OUT/runs, so an interrupted command goes on where '
-        'it stopped, and one with more trials makes only those that are new.',
-    ),
-    'real': (
-        run_real,
-        'recordings of real robots, raw and filtered',
-        'Evaluate every recording below a folder, raw and filtered, as fig. 12 does with the real '
-        'robot: {files}. A recording is a folder with a metadata.yaml (rosbag2) and a robot.yaml.',
-    ),
-}
-"""Experiment → what runs it, in short, and what it does."""
-
-
-def _make(options: argparse.Namespace, page: Any, subject: Any) -> int:
+def run(options: argparse.Namespace) -> int:
     """Make figures and page; say which claims hold; 1 if one does not and `--strict`."""
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_lab.studies.publish import publish
 
+    experiment = _EXPERIMENTS[options.experiment]
+    study = experiment.study(options)
+    if study is None:
+        return 0
+    page = importlib.import_module(experiment.page).page(study)
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
             page,
-            subject,
+            study,
             options.output,
             only=options.only,
             cluster=cluster_of(options),
             progress=progress,
         )
-    _report(options, results)
+    if not options.quiet:
+        for picture, fact in results.claims:
+            mark = 'holds' if fact.holds else 'FAILS'
+            print(f'{mark}  {picture.name:13} {fact.label}: {fact} (expected {fact.wanted})')
+        print(f'Page: {results.page}')
     return int(options.strict and not all(fact.holds for _, fact in results.claims))
 
 
-def _report(options: argparse.Namespace, results: Any) -> None:
-    if options.quiet:
-        return
-    for picture, fact in results.claims:
-        mark = 'holds' if fact.holds else 'FAILS'
-        print(f'{mark}  {picture.name:13} {fact.label}: {fact} (expected {fact.wanted})')
-    print(f'Page: {results.page}')
-
-
-def _experiment(options: argparse.Namespace) -> Any:
+def _paper(options: argparse.Namespace) -> Any:
     from izmp_dynamics.base.errors import RobotFileError
-    from izmp_lab.studies.paper.campaign import load_experiment
+    from izmp_lab.studies.paper.study import PaperStudy, load_experiment
 
     experiment = load_experiment(options.file)
     if options.quick:
@@ -281,4 +158,118 @@ def _experiment(options: argparse.Namespace) -> Any:
             )  # fmt: skip
         noise = dataclasses.replace(experiment.noise, accelerometer=options.noise_density)
         experiment = dataclasses.replace(experiment, noise=noise)
-    return experiment
+    return PaperStudy.of(experiment)
+
+
+def _itu_biped(options: argparse.Namespace) -> Any:
+    from izmp_lab.studies.itu_biped.study import ItuStudy
+
+    return ItuStudy.quick() if options.quick else ItuStudy.full()
+
+
+def _angular_momentum(options: argparse.Namespace) -> Any:
+    from izmp_lab.studies.angular_momentum.study import MomentumStudy
+
+    return (MomentumStudy.quick if options.quick else MomentumStudy.full)(options.output)
+
+
+def _seesaw(options: argparse.Namespace) -> Any:
+    from izmp_lab.seesaw.study.tasks import SeesawStudy
+
+    return SeesawStudy.quick(options.robot) if options.quick else SeesawStudy(options.robot)
+
+
+def _fall_alarm(options: argparse.Namespace) -> Any:
+    from izmp_lab.studies.fall_alarm.study import FallStudy
+
+    return FallStudy.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
+
+
+def _real(options: argparse.Namespace) -> Any:
+    """The recordings; None, with a sentence, if there are none."""
+    from izmp_lab.studies.real.logs import LogStudy
+    from izmp_lab.studies.real.page import NOTHING
+
+    study = LogStudy.of(options.logs)
+    for sentence in study.skipped:
+        print(sentence)
+    if not study.found:
+        print(NOTHING)
+        return None
+    return study
+
+
+class _Experiment(NamedTuple):
+    """What can be made.
+
+    Attributes:
+        page: module with its figures.
+        study: makes what the figures are of; None if there is nothing.
+        summary: in short.
+        does: what it does, with the placeholders of `_WHERE`.
+        add_options: adds options of its own.
+    """
+
+    page: str
+    study: Callable[[argparse.Namespace], Any]
+    summary: str
+    does: str
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+
+
+_WHERE = {
+    'files': 'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them',
+    'kept': 'Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
+    'stopped.',
+}
+
+_EXPERIMENTS = {
+    'paper': _Experiment(
+        'izmp_lab.studies.paper.page',
+        _paper,
+        'make the figures: PNG, SVG, CSV and one page',
+        'Make the figures as {files}. {kept}',
+        _add_paper_options,
+    ),
+    'itu_biped': _Experiment(
+        'izmp_lab.studies.itu_biped.page',
+        _itu_biped,
+        'walks of the ITU Biped with and without converging centre of gravity',
+        'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, as {files}. '
+        '{kept}',
+    ),
+    'angular_momentum': _Experiment(
+        'izmp_lab.studies.angular_momentum.page',
+        _angular_momentum,
+        'walking patterns with angular-momentum estimation: E1 to E4 and more',
+        'Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, where '
+        'example-robot-data is installed, with TALOS, a map of step times and lengths, the '
+        'execution in MuJoCo and calculation times, as {files}. {kept}',
+    ),
+    'seesaw': _Experiment(
+        'izmp_lab.seesaw.study.page',
+        _seesaw,
+        'iCub balances on a seesaw by momentum control',
+        'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
+        'two plants, the check of the loop and the IZMP on the moving board, as {files}. {kept}',
+        _add_seesaw_options,
+    ),
+    'fall_alarm': _Experiment(
+        'izmp_lab.studies.fall_alarm.page',
+        _fall_alarm,
+        'lead times and false alarms of the fall alarm in walks with pushes',
+        'Let a robot walk and stand under pushes, and compare the fall alarm with the falls, as '
+        '{files}. Finished trials are kept in OUT/runs, so an interrupted command goes on where '
+        'it stopped, and one with more trials makes only those that are new.',
+        _add_fall_alarm_options,
+    ),
+    'real': _Experiment(
+        'izmp_lab.studies.real.page',
+        _real,
+        'recordings of real robots, raw and filtered',
+        'Evaluate every recording below a folder, raw and filtered, as fig. 12 does with the real '
+        'robot: {files}. A recording is a folder with a metadata.yaml (rosbag2) and a robot.yaml.',
+        _add_real_options,
+    ),
+}
+"""By name."""

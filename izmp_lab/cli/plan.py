@@ -107,11 +107,11 @@ def add_parser(subparsers: Any) -> None:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan a walk, say what it takes, and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_lab.walking.gaits import load_biped
+    from izmp_lab.walking.biped import Biped
     from izmp_lab.walking.walk import plan_walk
 
     robot = load_robot_file(options.robot or find_resource('robots/biped31/robot.yaml'))
-    biped = load_biped(robot)
+    biped = Biped.of(robot)
     walk = plan_walk(biped, walk_parameters(options))
     if not options.quiet:
         for line in summary_lines(walk, biped):

@@ -65,10 +65,9 @@ def run_seesaw(options: argparse.Namespace) -> int:
     """Check the loop, simulate, record and sum up."""
     from izmp_lab.seesaw.scenario import simulate_seesaw
 
-    robot, controller = _controller(options)
+    controller = _controller(options)
     with progress_bar('Simulating', options.quiet) as progress:
         outcome = simulate_seesaw(
-            robot,
             controller,
             options.output,
             plant=options.plant,
@@ -98,11 +97,8 @@ def _controller(options: argparse.Namespace) -> Any:
     import numpy as np
 
     from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-    from izmp_lab.seesaw.board import Seesaw
     from izmp_lab.seesaw.controller import MomentumController
-    from izmp_lab.seesaw.gains import ComReference, gains
 
-    reference = ComReference.parse(options.reference)
     robot = load_balancing_robot(options.robot)
     if options.damping is not None:
         if not 0.0 <= options.damping <= 1e3:
@@ -113,9 +109,7 @@ def _controller(options: argparse.Namespace) -> Any:
             )
         damping = np.full(robot.model.dof, options.damping)
         robot = dataclasses.replace(robot, damping=damping)
-    chosen = gains(options.controller, robot.model.joint_names, options.gains)
-    controller = MomentumController(robot, Seesaw(), options.controller, chosen, reference)
-    return robot, controller
+    return MomentumController.named(robot, options.controller, options.gains, options.reference)
 
 
 def _pushes(options: argparse.Namespace) -> Any:
@@ -255,7 +249,6 @@ def run_walk(options: argparse.Namespace) -> int:
     from izmp_lab.simulation.physics import Physics, Shove
     from izmp_lab.simulation.scenarios import simulate_walk
     from izmp_lab.simulation.terrain import Uneven
-    from izmp_lab.walking.gaits import load_biped
 
     if options.uneven is not None and options.slope_deg:
         raise SimulationError(
@@ -270,7 +263,6 @@ def run_walk(options: argparse.Namespace) -> int:
         walk = simulate_walk(
             robot,
             options.output,
-            biped=load_biped(robot),
             parameters=walk_parameters(options),
             terrain=Uneven(options.uneven) if options.uneven is not None else None,
             physics=physics,

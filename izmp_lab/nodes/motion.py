@@ -7,7 +7,6 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, Vector3
 from nav_msgs.msg import Path
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -19,7 +18,8 @@ from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_lab.walking.gaits import GAITS, load_biped, make_plan
+from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.gaits import GAITS, make_plan
 from izmp_lab.walking.online_walk import OnlineWalk
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk_command import WalkCommand
@@ -39,24 +39,11 @@ def plan_gait(node: Node, robot: RobotFile, time_step: float) -> MotionPlan:
         robot: robot file.
         time_step: of the plan [s].
     """
-    gait = _parameter(node, 'gait', 'walk', ParameterDescriptor(
-        description='the motion', additional_constraints=f'one of: {", ".join(GAITS)}',
-    ))  # fmt: skip
-    speed = _parameter(node, 'speed', 0.3, ParameterDescriptor(
-        description='of the walk [m/s]',
-        floating_point_range=[FloatingPointRange(from_value=0.0, to_value=2.0)],
-    ))  # fmt: skip
-    steps = _parameter(node, 'steps', 20, ParameterDescriptor(
-        description='of the walk',
-        integer_range=[IntegerRange(from_value=1, to_value=1000, step=1)],
-    ))  # fmt: skip
+    gait = fixed(node, 'gait', 'walk', f'the motion, one of: {", ".join(GAITS)}')
+    speed = fixed(node, 'speed', 0.3, 'of the walk [m/s]', (0.0, 2.0))
+    steps = fixed(node, 'steps', 20, 'of the walk', (1, 1000))
     with announced(node.get_logger(), f"Planning '{gait}'"):
         return make_plan(robot, gait, time_step, speed, steps)
-
-
-def _parameter(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
-    descriptor.read_only = True
-    return node.declare_parameter(name, default, descriptor).value
 
 
 def planned_trajectory(plan: MotionPlan, stamp: int = 0) -> JointTrajectory:
@@ -123,7 +110,7 @@ class OnlineMotion:
             node, 'command_timeout', _TIMEOUT,
             'without a command for so long the robot stops; 0: never [s]', (0.0, 1e6),
         )  # fmt: skip
-        self._walk = OnlineWalk(load_biped(robot), parameters)
+        self._walk = OnlineWalk(Biped.of(robot), parameters)
         try:
             with announced(node.get_logger(), 'Planning the first step'):
                 self._walk.advance()  # compiles what is not compiled yet

@@ -10,7 +10,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3, wrench_stamped
+from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.transforms import WORLD
 from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals, SimulatedRun
@@ -73,7 +73,10 @@ class SensorOutputs:
             )
         for wrench, publish in self._feet:
             if wrench.topic in run.wrenches:
-                publish(wrench_stamped(stamp, wrench.frame or '', run.wrenches[wrench.topic][row]))
+                message = WrenchStamped(header=header(stamp, wrench.frame or ''))
+                force, moment = np.split(run.wrenches[wrench.topic][row], 2)
+                message.wrench.force, message.wrench.torque = vector3(force), vector3(moment)
+                publish(message)
 
     def _imu_message(self, imu: ImuSignals, row: int, stamp: int) -> Imu:
         message = Imu(header=header(stamp, self.robot.imu.frame or ''))

@@ -13,17 +13,16 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.bag_player import AHEAD, ANNOUNCED_EVERY
-from izmp_dynamics.nodes.graph_pace import GraphPace
 from izmp_dynamics.nodes.health import diagnostic_array
-from izmp_dynamics.nodes.listeners import ALWAYS, COMPOSED, RECORDER, Listeners, said
+from izmp_dynamics.nodes.others import ALWAYS, COMPOSED, RECORDER, GraphPace, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.player import AHEAD, ANNOUNCED_EVERY
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.nodes.motion import plan_gait
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
 from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Lockstep
+from izmp_lab.simulation.mujoco.plant import Execution, Sampling
 
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""
@@ -101,7 +100,7 @@ class Simulation(Node):
         self._subscribed_since: float | None = None
         self._waiting_since: float | None = None
         self._next_look = 0.0
-        self._run: Lockstep | None = None
+        self._run: Execution | None = None
         self.stamp = 0
         self._reported = (time.monotonic(), 0)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -136,7 +135,8 @@ class Simulation(Node):
         if self.fall:
             self.get_logger().error(self.fall)
         if self._loop and not self.fall:
-            self._run = Lockstep(self._plan, self._plant, self.stamp + NANOSECONDS)
+            sampling = Sampling(start=self.stamp + NANOSECONDS)
+            self._run = Execution(self._plan, self._plant, sampling)
         else:
             self.is_over = True
             self._timer.cancel()
@@ -177,7 +177,7 @@ class Simulation(Node):
             start = NANOSECONDS
             if self._clock_publisher is None:
                 start = Clock(clock_type=ClockType.SYSTEM_TIME).now().nanoseconds
-            self._run = Lockstep(self._plan, self._plant, start)
+            self._run = Execution(self._plan, self._plant, Sampling(start=start))
 
     def _publish_clock(self) -> None:
         if self._clock_publisher is not None:

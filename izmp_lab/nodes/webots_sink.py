@@ -13,7 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.nodes.discovery import discover_quickly
+from izmp_dynamics.nodes.process import discover_quickly
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
 from izmp_lab.simulation.simulated_run import SensorSignals

@@ -107,15 +107,10 @@ class SeesawRun:
     effort: Array
     fall: str
 
-    @property
-    def lateral_error(self) -> Array:
-        """(T,) lateral CoM less its reference [m]."""
-        error: Array = self.com[:, 1] - self.com_reference[:, 1]
-        return error
-
     def lateral_rmse(self, since: float = 0.0) -> float:
-        """Root of the mean square of the lateral error from a time on [m]."""
-        return float(np.sqrt(np.mean(self.lateral_error[self.times >= since] ** 2)))
+        """Root of the mean square of the lateral error of the CoM from a time on [m]."""
+        error = (self.com - self.com_reference)[self.times >= since, 1]
+        return float(np.sqrt(np.mean(error**2)))
 
     def largest_angle(self, since: float = 0.0) -> float:
         """Largest |θ| from a time on [rad]."""

@@ -13,7 +13,7 @@ from izmp_dynamics.base.conventions import GRAVITY, Array
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
 from izmp_lab.seesaw.board import Seesaw, stance
 from izmp_lab.seesaw.coupled import BodyTerms, CoupledTerms, RigidBody
-from izmp_lab.seesaw.gains import MIXED, ComReference, Gains
+from izmp_lab.seesaw.gains import MIXED, ComReference, Gains, gains
 from izmp_lab.seesaw.state import BalanceState
 from izmp_lab.walking.quadratic_programme import solve_qp
 
@@ -120,6 +120,18 @@ class MomentumController:
         ]
         self.unsolved = 0
         self.reset(stance(robot, seesaw))
+
+    @classmethod
+    def named(
+        cls,
+        robot: BalancingRobot,
+        kind: str,
+        which: str = 'authors',
+        reference: str = 'constant',
+    ) -> 'MomentumController':
+        """Make a controller for the usual board; see `gains` and `ComReference.parse`."""
+        own = gains(kind, robot.model.joint_names, which)
+        return cls(robot, Seesaw(), kind, own, ComReference.parse(reference))
 
     def reset(self, state: BalanceState) -> None:
         """Take the posture and the CoM of a state for those to hold."""

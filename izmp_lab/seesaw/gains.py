@@ -1,7 +1,6 @@
 """Gains of the momentum controllers, the authors' and tuned ones, and the reference of the CoM."""
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -135,15 +134,8 @@ def gains(kind: str, joint_names: tuple[str, ...], which: str = 'authors') -> Ga
         raise UnknownNameError('controller', kind, CONTROLLERS)
     if which not in GAIN_SETS:
         raise UnknownNameError('set of gains', which, GAIN_SETS)
-    return _SETS[kind, which](joint_names)
-
-
-def _tuned_mixed(joint_names: tuple[str, ...]) -> Gains:
-    return _with_stiff_com(_authors_mixed(joint_names))
-
-
-def _tuned_robot(joint_names: tuple[str, ...]) -> Gains:
-    return _with_stiff_com(_authors_robot(joint_names))
+    authors = _authors_mixed(joint_names) if kind == MIXED else _authors_robot(joint_names)
+    return authors if which == 'authors' else _with_stiff_com(authors)
 
 
 def _with_stiff_com(authors: Gains) -> Gains:
@@ -167,9 +159,8 @@ def _authors_mixed(joint_names: tuple[str, ...]) -> Gains:
 
 def _authors_robot(joint_names: tuple[str, ...]) -> Gains:
     stiffness = _stiffness(joint_names)
-    torso = [k for k, name in enumerate(joint_names) if name.partition('_')[0] in _TORSO]
-    for k in torso:
-        if 'roll' in joint_names[k]:
+    for k, name in enumerate(joint_names):
+        if name.partition('_')[0] in _TORSO and 'roll' in name:
             stiffness[k] = 10.0
     com, angular = np.array([20.0, 5.0, 20.0]), np.full(3, 10.0)
     return Gains(
@@ -191,11 +182,3 @@ def _stiffness(joint_names: tuple[str, ...]) -> Array:
     return np.array(
         [next(value for part, value in _LIMBS if part in name) for name in joint_names]
     )
-
-
-_SETS: Mapping[tuple[str, str], Callable[[tuple[str, ...]], Gains]] = {
-    (MIXED, 'authors'): _authors_mixed,
-    (MIXED, 'tuned'): _tuned_mixed,
-    (ROBOT, 'authors'): _authors_robot,
-    (ROBOT, 'tuned'): _tuned_robot,
-}

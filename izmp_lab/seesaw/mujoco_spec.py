@@ -22,17 +22,10 @@ import yaml
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.model.robot_file import (
-    Accelerometer,
-    Foot,
-    FootWrench,
-    Ground,
-    Imu,
-    Position,
-    RobotFile,
-    load_robot_file,
-)
+from izmp_dynamics.model.feet import Foot, FootWrench, Ground
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.sensors import Accelerometer, Imu, Position
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf, parse_urdf
 from izmp_lab.seesaw.balancing_robot import BalancingRobot

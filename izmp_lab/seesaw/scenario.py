@@ -124,9 +124,8 @@ class SeesawOutcome:
 
 
 def simulate_seesaw(
-    robot: BalancingRobot,
     controller: MomentumController,
-    bag: Path | None = None,
+    bag: Path,
     *,
     plant: str = 'mujoco',
     duration: float = 60.0,
@@ -138,10 +137,9 @@ def simulate_seesaw(
     """Let a robot balance on the seesaw, from its stance on the level board.
 
     Args:
-        robot: the robot.
-        controller: for it.
-        bag: folder to record to; nothing is recorded if None. 'mujoco' records all sensors and
-            the truth, and a robot file to evaluate them with; 'kkt' the states at 100 Hz.
+        controller: of the robot.
+        bag: folder to record to. 'mujoco' records all sensors and the truth, and a robot file to
+            evaluate them with; 'kkt' the states at 100 Hz.
         plant: one of PLANTS.
         duration: [s].
         pushes: on the torso.
@@ -156,53 +154,27 @@ def simulate_seesaw(
     """
     if plant not in PLANTS:
         raise UnknownNameError('plant', plant, PLANTS)
-    if bag is not None:
-        BagWriter(bag, storage, overwrite)  # refuses a place that is taken
-    check = require_stable(controller, TICK)
-    perform = _in_mujoco if plant == 'mujoco' else _with_constraints
-    run, write = perform(controller, duration, pushes, progress)
-    if bag is not None:
-        write(bag, {LOG: log_text(run, robot.model.joint_names)}, storage, overwrite)
-    return SeesawOutcome(check, run)
+    BagWriter(bag, storage, overwrite)  # refuses a place that is taken
+    check, robot = require_stable(controller, TICK), controller.robot
 
+    def files(run: SeesawRun) -> dict[str, str]:
+        return {LOG: log_text(run, robot.model.joint_names)}
 
-_Write = Callable[[Path, dict[str, str], str, bool], None]
-
-
-def _in_mujoco(
-    controller: MomentumController,
-    duration: float,
-    pushes: Sequence[Shove],
-    progress: Callable[[float], None] | None,
-) -> tuple[SeesawRun, _Write]:
+    if plant == 'kkt':
+        ideal = StatesOfTicks(controller)
+        run = balance_on_seesaw(ideal, controller, duration, pushes, progress)
+        record_states(
+            ideal.states, robot, bag, files=files(run), storage=storage, overwrite=overwrite
+        )
+        return SeesawOutcome(check, run)
     from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder, record_seesaw
 
     recorder = SeesawRecorder()
-    plant = MujocoSeesaw(controller.robot, controller.seesaw, observer=recorder)
-    run = balance_on_seesaw(plant, controller, duration, pushes, progress)
-
-    def write(bag: Path, files: dict[str, str], storage: str, overwrite: bool) -> None:
-        sensed = recorder.run(plant, 'seesaw', run.fall)
-        record_seesaw(sensed, plant, bag, files=files, storage=storage, overwrite=overwrite)
-
-    return run, write
-
-
-def _with_constraints(
-    controller: MomentumController,
-    duration: float,
-    pushes: Sequence[Shove],
-    progress: Callable[[float], None] | None,
-) -> tuple[SeesawRun, _Write]:
-    plant = StatesOfTicks(controller)
-    run = balance_on_seesaw(plant, controller, duration, pushes, progress)
-
-    def write(bag: Path, files: dict[str, str], storage: str, overwrite: bool) -> None:
-        record_states(
-            plant.states, plant.robot, bag, files=files, storage=storage, overwrite=overwrite
-        )
-
-    return run, write
+    seesaw = MujocoSeesaw(robot, controller.seesaw, observer=recorder)
+    run = balance_on_seesaw(seesaw, controller, duration, pushes, progress)
+    sensed = recorder.run(seesaw, 'seesaw', run.fall)
+    record_seesaw(sensed, seesaw, bag, files=files(run), storage=storage, overwrite=overwrite)
+    return SeesawOutcome(check, run)
 
 
 class StatesOfTicks(KktPlant):

@@ -27,7 +27,7 @@ from izmp_lab.simulation.physics import Physics
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
-from izmp_lab.walking.plan import MotionPlan
+from izmp_lab.walking.plan import MotionPlan, interpolated
 from izmp_lab.walking.walk import PlannedWalk, plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
@@ -150,16 +150,12 @@ def literal_plan(biped: Biped, walk: PlannedWalk) -> MotionPlan:
     plan = walk.plan
     stride = round(POINT_INTERVAL / plan.time_step)
     rows = slice(None, None, stride)
-    left, right = (
-        dataclasses.replace(foot, position=foot.position[rows], rotation=foot.rotation[rows],
-                            contact=foot.contact[rows])
-        for foot in plan.feet
-    )  # fmt: skip
+    left, right = plan.feet
     found = converge_cog(
-        biped, walk.com_reference[rows], (left, right), plan.root.rotation[rows],
+        biped, walk.com_reference[rows], (left[rows], right[rows]), plan.root.rotation[rows],
         start=plan.root.position[0], convergence=Convergence.as_in_paper(),
     )  # fmt: skip
-    q = np.stack([np.interp(plan.times, plan.times[rows], joint) for joint in found.q.T], axis=1)
+    q = interpolated(plan.times, plan.times[rows], found.q)
     still = np.zeros_like(q)
     return dataclasses.replace(plan, q=q, qd=still, qdd=still, feed_forward=None)
 

@@ -24,6 +24,7 @@ from izmp_dynamics.sensing.noise import (
     standard_deviation,
 )
 from izmp_lab.simulation.simulated_run import ImuSignals, SimulatedRun
+from izmp_lab.walking.plan import interpolated
 
 
 @dataclass(frozen=True)
@@ -221,4 +222,4 @@ def with_errors(
 def _delayed(run: SimulatedRun, values: Array, delay: float) -> Array:
     """What stamps that are late by a delay [s] show."""
     times = (run.stamps - run.stamps[0]) / NANOSECONDS
-    return np.stack([np.interp(times - delay, times, column) for column in values.T], axis=1)
+    return interpolated(times - delay, times, values)

@@ -18,7 +18,7 @@ from izmp_dynamics.bags.writer import BagWriter, Qos
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 from izmp_lab.simulation.noisy_signals import NoisySignals
 from izmp_lab.simulation.simulated_run import SensorSignals, SimulatedRun, Truth
@@ -126,8 +126,8 @@ def record(
     with BagWriter(path, storage, overwrite, marks) as bag:
         for name, text in (files or {}).items():
             bag.add_file(name, text)
-        _write_description(bag, urdf or read_urdf(file.urdf_path), int(run.stamps[0]))
-        copies = _noisy_sensors(noisy, file) if noisy else ()
+        _write_description(bag, urdf or file.read_urdf(), int(run.stamps[0]))
+        copies = _root_sensors(noisy, file) if noisy else ()
         ground = _moving_ground(run.ground, run, file) if run.ground else ()
         for channel in (*_sensors(run, file), *copies, *_truth(run, file), *ground):
             channel.write(bag, run.stamps)
@@ -149,7 +149,7 @@ def record_sensors(
         BagError: if the bag exists or cannot be written.
     """
     with BagWriter(path, overwrite=overwrite) as bag:
-        _write_description(bag, read_urdf(file.urdf_path), int(signals.stamps[0]))
+        _write_description(bag, file.read_urdf(), int(signals.stamps[0]))
         for channel in _sensors(signals, file):
             channel.write(bag, signals.stamps)
 
@@ -194,22 +194,14 @@ def _sensors(run: SimulatedRun | SensorSignals, file: RobotFile) -> Iterator[_Ch
 
 
 def _root_sensors(
-    signals: SimulatedRun | SensorSignals | NoisySignals,
-    file: RobotFile,
-    prefix: str = '',
-    angular_velocity: Mapping[str, Any] | None = None,
-    linear_acceleration: Mapping[str, Any] | None = None,
+    signals: SimulatedRun | SensorSignals | NoisySignals, file: RobotFile
 ) -> Iterator[_Channel]:
-    """IMU, accelerometers and GPS, as far as there are signals.
-
-    Args:
-        signals: theirs.
-        file: names topics and frames.
-        prefix: of the topics.
-        angular_velocity: its covariance field, if known.
-        linear_acceleration: likewise.
-    """
-    angular_velocity, linear_acceleration = angular_velocity or {}, linear_acceleration or {}
+    """IMU, accelerometers and GPS, as far as there are signals; noisy ones with covariances."""
+    prefix, angular_velocity, linear_acceleration = '', {}, {}
+    if isinstance(signals, NoisySignals):
+        prefix = NOISY
+        angular_velocity = _covariance('angular_velocity', signals.sigma_angular_velocity)
+        linear_acceleration = _covariance('linear_acceleration', signals.sigma_acceleration)
     imu = 'sensor_msgs/msg/Imu'
     if signals.imu is not None:
         yield _Channel(
@@ -235,16 +227,6 @@ def _root_sensors(
             prefix + file.position.topic.lstrip('/'), 'geometry_msgs/msg/PointStamped',
             _frame(WORLD), {'point': signals.position}, qos='sensor_data',
         )  # fmt: skip
-
-
-def _noisy_sensors(noisy: NoisySignals, file: RobotFile) -> Iterator[_Channel]:
-    return _root_sensors(
-        noisy,
-        file,
-        NOISY,
-        _covariance('angular_velocity', noisy.sigma_angular_velocity),
-        _covariance('linear_acceleration', noisy.sigma_acceleration),
-    )
 
 
 def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
@@ -294,7 +276,9 @@ def _truth(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
     for foot in file.feet:
         on_foot = truth.feet[foot.name]
         sole = f'{TRUTH}/{foot.name}'
-        yield _Channel(f'{sole}/wrench', wrench, _frame(foot.sole), {'wrench': on_foot.wrench})
+        yield _Channel(
+            f'{sole}/wrench', wrench, _frame(foot.sole_frame), {'wrench': on_foot.wrench}
+        )
         yield _Channel(f'{sole}/loaded', 'std_msgs/msg/Bool', {}, {'data': on_foot.loaded})
 
 

@@ -127,7 +127,6 @@ def simulate_walk(
     file: RobotFile,
     bag: str | PathLike[str] | None = None,
     *,
-    biped: Biped | None = None,
     parameters: WalkParameters | None = None,
     terrain: Terrain | None = None,
     physics: Physics | None = None,
@@ -145,7 +144,6 @@ def simulate_walk(
     Args:
         file: the robot file, e.g. that of biped31.
         bag: folder to record to; nothing is recorded if None.
-        biped: the same robot as a walker; with the posture of biped31 if None.
         parameters: how it walks.
         terrain: the ground; that of the plan, level or a ramp, if None.
         physics: the physics.
@@ -173,7 +171,7 @@ def simulate_walk(
         raise SimulationError(
             f'The seed of the noise must be 0 or more, not {seed}.', kind='seed', seed=seed
         )
-    planned = plan_walk(biped or Biped.of(file), parameters)
+    planned = plan_walk(Biped.of(file), parameters)
     plan = planned.plan
     terrain = terrain or (Slope(planned.ramp) if planned.ramp.slope > 0.0 else Flat())
     _check_extent(planned, terrain)

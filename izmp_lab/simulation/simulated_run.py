@@ -3,7 +3,7 @@
 All arrays are read-only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
-from izmp_lab.walking.plan import RootMotion
+from izmp_lab.walking.plan import RootMotion, in_root_axes
 
 
 class _ReadOnly:
@@ -98,15 +98,11 @@ class Truth(_ReadOnly):
 
     def cop_in_root(self) -> Array:
         """Return the centre of pressure in the root frame, (T, 3) [m]."""
-        return self._in_root_axes(self.cop - self.root.position)
+        return in_root_axes(self.root.rotation, self.cop - self.root.position)
 
     def ground_normal_in_root(self) -> Array:
         """Return the normal of the ground in root axes, (T, 3)."""
-        return self._in_root_axes(self.ground_normal)
-
-    def _in_root_axes(self, vectors: Array) -> Array:
-        rotated: Array = np.einsum('tji,tj->ti', self.root.rotation, vectors)
-        return rotated
+        return in_root_axes(self.root.rotation, self.ground_normal)
 
 
 @dataclass(frozen=True)
@@ -159,9 +155,7 @@ class SimulatedRun(_ReadOnly):
             raise SimulationError(
                 'The ground of this run does not move; it has no frame.', kind='ground_at_rest'
             )
-        from_origin = self.truth.cop - self.ground.position
-        seen: Array = np.einsum('tji,tj->ti', self.ground.rotation, from_origin)
-        return seen
+        return in_root_axes(self.ground.rotation, self.truth.cop - self.ground.position)
 
     def require_standing(self) -> None:
         """Do nothing if the robot stands.
@@ -199,36 +193,3 @@ class SensorSignals:
 
     def __len__(self) -> int:
         return len(self.stamps)
-
-
-def joined(parts: Sequence[SensorSignals]) -> SensorSignals:
-    """Return signals of the same sensors, one after the other.
-
-    Args:
-        parts: at least one.
-    """
-    first = parts[0]
-    imus = [part.imu for part in parts if part.imu is not None]
-    positions = [part.position for part in parts if part.position is not None]
-    return SensorSignals(
-        joint_names=first.joint_names,
-        stamps=np.concatenate([part.stamps for part in parts]),
-        q=np.concatenate([part.q for part in parts]),
-        effort=None,
-        imu=ImuSignals(
-            np.concatenate([imu.angular_velocity for imu in imus]),
-            np.concatenate([imu.specific_force for imu in imus]),
-            np.concatenate([imu.orientation_xyzw for imu in imus]),
-        )
-        if imus
-        else None,
-        accelerometers={
-            topic: np.concatenate([part.accelerometers[topic] for part in parts])
-            for topic in first.accelerometers
-        },
-        position=np.concatenate(positions) if positions else None,
-        wrenches={
-            topic: np.concatenate([part.wrenches[topic] for part in parts])
-            for topic in first.wrenches
-        },
-    )

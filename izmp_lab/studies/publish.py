@@ -4,7 +4,7 @@ OUT/index.html is the page; beside it each picture as NAME.png, NAME.svg and NAM
 holds every number of every caption; runs/ keeps the finished runs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from izmp_dynamics.engine.cluster import HERE, Cluster
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.page import Figures, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.campaign import perform_all
-from izmp_lab.studies.runs import Load, Run, Store, perform
+from izmp_lab.studies.runs import Run, Store, perform, perform_all
 
 
 @dataclass(frozen=True)
@@ -23,17 +22,50 @@ class Figure:
     """A figure of a page.
 
     Attributes:
-        runs: study → what the figure needs.
-        picture: study and what loads those runs → the drawn figure.
+        runs: study → the runs that the figure needs, by keys of its own.
+        picture: study and the results of these runs, by the same keys → the drawn figure.
     """
 
-    runs: Callable[[Any], tuple[Run, ...]]
-    picture: Callable[[Any, Load], Picture]
+    runs: Callable[[Any], Mapping[Any, Run]]
+    picture: Callable[[Any, Any], Picture]
 
 
-def figure(runs: Callable[[Any], tuple[Run, ...]]) -> Callable[[Callable[..., Picture]], Figure]:
-    """Make a figure of the function that draws it: it is called with the study and `Load`."""
+def figure(runs: Callable[[Any], Mapping[Any, Run]]) -> Callable[[Callable[..., Picture]], Figure]:
+    """Make a figure of the function that draws it."""
     return lambda picture: Figure(runs, picture)
+
+
+def at_most(
+    key: str, label: str, value: float, limit: float, unit: str = '', digits: int = 2,
+    *, paper: str = '', sound: bool = True,
+) -> Fact:  # fmt: skip
+    """State a number that must not exceed a limit; it does not hold either if not `sound`."""
+    return Fact(key, label, value, unit, digits, paper=paper,
+                wanted=_wanted(f'≤ {limit:g}', unit), holds=sound and value <= limit)  # fmt: skip
+
+
+def at_least(
+    key: str, label: str, value: float, limit: float, unit: str = '', digits: int = 2,
+    *, paper: str = '', sound: bool = True,
+) -> Fact:  # fmt: skip
+    """State a number that must reach a limit; it does not hold either if not `sound`."""
+    return Fact(key, label, value, unit, digits, paper=paper,
+                wanted=_wanted(f'≥ {limit:g}', unit), holds=sound and value >= limit)  # fmt: skip
+
+
+def within(
+    key: str, label: str, value: float, limits: tuple[float, float], unit: str = '',
+    digits: int = 2, *, paper: str = '',
+) -> Fact:  # fmt: skip
+    """State a number that must lie between two limits."""
+    low, high = limits
+    wanted = _wanted(f'{low:g} to {high:g}', unit)
+    holds = low <= value <= high
+    return Fact(key, label, value, unit, digits, paper=paper, wanted=wanted, holds=holds)
+
+
+def _wanted(limit: str, unit: str) -> str:
+    return f'{limit}{unit}' if unit in ('', '°') else f'{limit} {unit}'
 
 
 @dataclass(frozen=True)
@@ -56,7 +88,7 @@ class Results:
 
 def publish(
     page: Page,
-    subject: Any,
+    study: Any,
     folder: Path,
     *,
     only: Sequence[str] = (),
@@ -67,7 +99,7 @@ def publish(
 
     Args:
         page: what is shown.
-        subject: what the figures' functions are called with: it knows the runs.
+        study: what the figures' functions are called with: it knows the runs.
         folder: where everything goes; finished runs in it are used again.
         only: names of figures; all of them if empty.
         cluster: where the runs are done.
@@ -78,16 +110,17 @@ def publish(
     """
     from izmp_dynamics.pages.rendering import render
 
-    modules = selected(page.figures, only)
+    figures = selected(page.figures, only)
     store = Store(folder / 'runs')
-    runs = [run for module in modules for run in module.runs(subject)]
+    runs = [run for each in figures for run in each.runs(study).values()]
     perform_all(runs, store, cluster, lambda fraction: progress(0.9 * fraction))
     pictures = []
-    for index, module in enumerate(modules):
-        picture = module.picture(subject, lambda run: perform(run, store))
+    for index, each in enumerate(figures):
+        found = {key: perform(run, store) for key, run in each.runs(study).items()}
+        picture = each.picture(study, found)
         write_files(files_of(picture), folder)
         pictures.append(picture)
-        progress(0.9 + 0.1 * (index + 1) / len(modules))
+        progress(0.9 + 0.1 * (index + 1) / len(figures))
     numbers = numbers_table(pictures)
     text = render(page, pictures)
     write_files({'numbers.csv': to_csv(numbers), 'index.html': text.encode()}, folder)
@@ -95,7 +128,7 @@ def publish(
 
 
 def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:
-    """Return the modules that are wanted, in the order of the page; all if `only` is empty.
+    """Return the figures that are wanted, in the order of the page; all if `only` is empty.
 
     Raises:
         UnknownNameError: if one does not exist.
@@ -103,7 +136,7 @@ def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:
     for name in only:
         if name not in figures:
             raise UnknownNameError('figure', name, figures)
-    return [module for name, (module, _) in figures.items() if not only or name in only]
+    return [each for name, (each, _) in figures.items() if not only or name in only]
 
 
 def numbers_table(pictures: Sequence[Picture]) -> Table:

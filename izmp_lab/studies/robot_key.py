@@ -38,3 +38,7 @@ class RobotKey:
                 path=robot.urdf_path,
             ) from error
         return cls(str(Path(path).resolve()), digest.hexdigest()[:16])
+
+    def load(self) -> RobotFile:
+        """Read the robot file."""
+        return load_robot_file(Path(self.file))

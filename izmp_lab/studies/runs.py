@@ -1,33 +1,89 @@
-"""Runs: parameters → result, kept when finished.
+"""Runs of a study: functions of parameters, each done once, after those that it needs.
 
-A run names the function that computes it and parameters that JSON can hold; its result is arrays.
-A run that needs others loads what they kept.
+They are done in this process, in several, or on a cluster. Finished runs are kept, so a study that
+was interrupted goes on where it stopped.
 """
 
+import dataclasses
+import functools
 import hashlib
-import importlib
 import json
+import time
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.base.cache import code_digest
+from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
+from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.pages.files import StoreError
 
 Arrays = dict[str, np.ndarray]
 
+APPEARS = 60.0
+"""Time within which a file that another computer wrote is seen here [s]."""
+
+Progress = Callable[[float], None]
+"""Called with the fraction that is done."""
+
 _save: Any = np.savez
 
 
-class Store:
-    """A folder of finished runs.
+@dataclass(frozen=True)
+class Run:
+    """One computation: a function of a module, and what it is given.
 
-    A run is written beside its place and then moved there, so that what is there is whole.
+    Attributes:
+        function: returns arrays by name, or a record: a dataclass of numbers, texts and arrays.
+        given: name → what JSON can hold, a dataclass of such values, or another run, in place of
+            which the function gets its result.
+        record: class of the record; None for arrays.
+        data: digest of the files that it reads, if `given` does not have it.
+        effort: how long it takes, relative to others; for the progress bar.
+    """
+
+    function: Callable[..., Any]
+    given: Mapping[str, Any]
+    record: type | None = None
+    data: str = ''
+    effort: float = dataclasses.field(default=1.0, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.function.__name__
+
+    @property
+    def needs(self) -> list['Run']:
+        """The runs whose results it is given."""
+        return [value for value in self.given.values() if isinstance(value, Run)]
+
+    def key(self) -> str:
+        """Everything that decides the result, all code included, as JSON."""
+        key = {
+            'function': f'{self.function.__module__}:{self.name}',
+            'code': code_digest(),
+            'data': self.data,
+            'given': dict(self.given),
+        }
+        return json.dumps(key, sort_keys=True, allow_nan=False, default=_plain)
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+def _plain(value: Any) -> Any:
+    return value.key() if isinstance(value, Run) else dataclasses.asdict(value)
+
+
+class Store:
+    """A folder of finished runs, each written whole or not at all.
 
     Args:
         folder: made when the first run is kept.
@@ -36,28 +92,35 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
 
-    def path(self, kind: str, key: Mapping[str, Any]) -> Path:
-        """Return where the run with this key is kept: everything that decides its result."""
-        text = json.dumps(key, sort_keys=True, allow_nan=False)
-        return self.folder / f'{kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz'
+    def path(self, run: Run) -> Path:
+        """Return where a run is kept."""
+        digest = hashlib.sha256(run.key().encode()).hexdigest()
+        return self.folder / f'{run.name}-{digest[:20]}.npz'
 
-    def load(self, kind: str, key: Mapping[str, Any]) -> Arrays | None:
-        """Return the arrays of a finished run; None if there is none that can be read."""
-        path = self.path(kind, key)
+    def load(self, run: Run) -> Any:
+        """Return the result of a finished run; None if there is none that can be read."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
+            with np.load(self.path(run), allow_pickle=False) as file:
+                arrays: Arrays = {name: file[name] for name in file.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None
+        if run.record is None:
+            return arrays
+        return run.record(**{
+            name: value if value.ndim else value.item() for name, value in arrays.items()
+        })  # fmt: skip
 
-    def keep(self, kind: str, key: Mapping[str, Any], arrays: Arrays) -> None:
-        """Keep a finished run.
+    def keep(self, run: Run, result: Any) -> None:
+        """Keep the result of a finished run.
 
         Raises:
             StoreError: if it cannot be written.
         """
+        arrays = result
+        if run.record is not None:
+            arrays = {each.name: getattr(result, each.name) for each in dataclasses.fields(result)}
         try:
-            write_whole(self.path(kind, key), lambda file: _save(file, **arrays))
+            write_whole(self.path(run), lambda file: _save(file, **arrays))
         except OSError as error:
             raise StoreError(
                 f"Results cannot be written to '{self.folder}': {error.strerror or error}.",
@@ -66,58 +129,108 @@ class Store:
             ) from error
 
 
-Load = Callable[['Run'], Arrays]
-"""Gives the result of a run that has been done."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One computation.
-
-    Attributes:
-        function: 'module:name' of a function (load, **parameters) → arrays.
-        parameters: what decides the result, as JSON can hold it.
-        needs: runs whose results it loads.
-        data: digest of the files that it reads, if the parameters do not have it.
-        effort: how long it takes, relative to others; for the progress bar.
-    """
-
-    function: str
-    parameters: Mapping[str, Any]
-    needs: tuple['Run', ...] = ()
-    data: str = field(default='', kw_only=True)
-    effort: float = field(default=1.0, compare=False)
-
-    @property
-    def module(self) -> str:
-        """Module of the function."""
-        return self.function.partition(':')[0]
-
-    @property
-    def kind(self) -> str:
-        """Name of the function."""
-        return self.function.partition(':')[2]
-
-    def key(self) -> dict[str, Any]:
-        """Everything that decides the result, all code included."""
-        return {
-            'function': self.function,
-            'code': code_digest(),
-            'data': self.data,
-            'parameters': dict(self.parameters),
-            'needs': [need.key() for need in self.needs],
-        }
-
-    def __hash__(self) -> int:
-        return hash(repr(self.key()))
-
-
-def perform(run: Run, store: Store) -> Arrays:
+def perform(run: Run, store: Store) -> Any:
     """Return the result of a run: the one that is kept, or a new one, which is then kept."""
-    kept = store.load(run.kind, run.key())
+    kept = store.load(run)
     if kept is not None:
         return kept
-    function = getattr(importlib.import_module(run.module), run.kind)
-    arrays: Arrays = function(lambda need: perform(need, store), **run.parameters)
-    store.keep(run.kind, run.key(), arrays)
-    return arrays
+    result = run.function(**{
+        name: perform(value, store) if isinstance(value, Run) else value
+        for name, value in run.given.items()
+    })  # fmt: skip
+    store.keep(run, result)
+    return result
+
+
+def perform_all(
+    runs: Iterable[Run],
+    store: Store,
+    cluster: Cluster = HERE,
+    progress: Progress = lambda fraction: None,
+) -> None:
+    """Do all runs, and first those that they need.
+
+    Args:
+        runs: what is wanted.
+        store: keeps the results; what it has is not done again.
+        cluster: where; its computers must reach the store by the same path.
+        progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: if a run cannot be done; the finished ones are kept.
+        KeyboardInterrupt: likewise.
+    """
+    ordered = _in_order(runs)
+    waiting = [run for run in ordered if not store.path(run).is_file()]
+    effort = sum(run.effort for run in ordered) or 1.0
+    done = effort - sum(run.effort for run in waiting)
+    progress(done / effort)
+    here = is_here(cluster, len(waiting))
+    ended = _here(waiting, store) if here else _on_cluster(waiting, store, cluster)
+    with closing(ended):
+        for run in ended:
+            done += run.effort
+            progress(done / effort)
+
+
+def _in_order(runs: Iterable[Run]) -> list[Run]:
+    ordered: dict[Run, None] = {}
+
+    def visit(run: Run) -> None:
+        for need in run.needs:
+            visit(need)
+        ordered.setdefault(run)
+
+    for run in runs:
+        visit(run)
+    return list(ordered)
+
+
+def _here(runs: Sequence[Run], store: Store) -> Generator[Run, None, None]:
+    for run in runs:
+        perform(run, store)
+        yield run
+
+
+def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generator[Run, None, None]:
+    missing = set(runs)
+    keep = functools.partial(_keep, store=Store(store.folder.absolute()))
+    with connected(cluster, len(runs)) as client:
+        for run, outcome in outcomes(
+            client, keep, runs, needs=lambda run: [need for need in run.needs if need in missing]
+        ):
+            if isinstance(outcome, Exception):
+                raise _said(outcome) from outcome
+            if not _appears(run, store):
+                raise StoreError(
+                    f"A worker keeps its results elsewhere than in '{store.folder}', or has other "
+                    'code; all computers of the cluster need the same folder and the same version '
+                    'of izmp_dynamics.',
+                    kind='kept_elsewhere', folder=store.folder,
+                )  # fmt: skip
+            yield run
+
+
+def _keep(run: Run, store: Store) -> None:
+    perform(run, store)
+
+
+def _appears(run: Run, store: Store) -> bool:
+    """Whether a run is kept, or soon is: NFS remembers for a while what was not there."""
+    end = time.monotonic() + APPEARS
+    while not store.path(run).is_file():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.5)
+    return True
+
+
+def _said(error: Exception) -> Exception:
+    """The error of a run; a sentence if its processes ended unexpectedly."""
+    if type(error).__name__ != 'KilledWorker':
+        return error
+    return StoreError(
+        'Every process that computed a run ended unexpectedly (out of memory?); the finished runs '
+        'are kept, so start again with --jobs 1.',
+        kind='process_lost',
+    )

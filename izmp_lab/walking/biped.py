@@ -10,10 +10,15 @@ from izmp_dynamics.base.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_lab.walking.leg_ik import Leg
-from izmp_lab.walking.sway import BIPED31_POSTURE
 
 LEFT, RIGHT = 0, 1
 SIDES = ('left', 'right')
+
+BIPED31_POSTURE: Mapping[str, float] = {
+    'l_shoulder_pitch': 0.3, 'l_shoulder_roll': 0.2, 'l_elbow': -0.8,
+    'r_shoulder_pitch': 0.3, 'r_shoulder_roll': -0.2, 'r_elbow': -0.8,
+}  # fmt: skip
+"""Joint positions of biped31 at rest [rad]; all other joints of the upper body are at zero."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +43,22 @@ class Biped:
     def of(
         cls,
         file: RobotFile,
-        posture: Mapping[str, float] = BIPED31_POSTURE,
+        posture: Mapping[str, float] | None = None,
         model: RobotModel | None = None,
     ) -> 'Biped':
         """Read a robot file; the foot whose hip has the larger y is the left one.
 
         Args:
             file: the robot file.
-            posture: joint → position at rest [rad]; all others are at zero.
+            posture: joint → position at rest [rad], all others at zero; that of biped31 if None
+                and the robot has such arms, else zero.
             model: the robot, if it has been loaded already.
 
         Raises:
             MotionError: if the robot has not two legs with the geometry of `leg_ik`.
             UnknownNameError: if the posture names an unknown joint.
         """
-        model = model or load_model(file.urdf_path, file.root)
+        model = model or load_model(file.read_urdf(), file.root)
         if len(file.feet) != 2:
             raise MotionError(
                 f"The robot '{model.name}' has {len(file.feet)} feet in its robot file; walking "
@@ -61,14 +67,17 @@ class Biped:
                 robot=model.name,
                 feet=len(file.feet),
             )
-        pairs = [(Leg.of(model, foot.sole), frozen(foot.polygon)) for foot in file.feet]
+        if posture is None:
+            arms = set(BIPED31_POSTURE) <= set(model.joint_names)
+            posture = BIPED31_POSTURE if arms else {}
+        pairs = [(Leg.of(model, foot.sole_frame), frozen(foot.polygon)) for foot in file.feet]
         left, right = sorted(pairs, key=lambda pair: -pair[0].p_hip_in_root[1])
         return cls(
             model=model,
             gravity=file.gravity,
             legs=(left[0], right[0]),
             polygons=(left[1], right[1]),
-            posture=frozen(_posture(model, posture)),
+            posture=frozen(posture_of(model, posture)),
         )
 
     @property
@@ -77,12 +86,22 @@ class Biped:
         return float(self.legs[LEFT].p_hip_in_root[1] - self.legs[RIGHT].p_hip_in_root[1])
 
     @property
+    def longest(self) -> Array:
+        """(2,) distance from hip to ankle of the stretched left and right leg [m]."""
+        return np.array([leg.thigh + leg.shank for leg in self.legs])
+
+    @property
     def leg_columns(self) -> tuple[int, ...]:
         """Columns of the left leg's six joints in q, then of the right leg's."""
         return (*self.legs[LEFT].columns, *self.legs[RIGHT].columns)
 
 
-def _posture(model: RobotModel, posture: Mapping[str, float]) -> Array:
+def posture_of(model: RobotModel, posture: Mapping[str, float]) -> Array:
+    """Return positions (n,) [rad] of all joints; those without one are at zero.
+
+    Raises:
+        UnknownNameError: if the robot lacks a joint.
+    """
     q = np.zeros(model.dof)
     for joint, position in posture.items():
         if joint not in model.joint_names:

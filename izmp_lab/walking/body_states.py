@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, cross
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog
@@ -55,7 +54,6 @@ class BodyMotion:
 
     def __init__(self, biped: Biped) -> None:
         self.biped = biped
-        self._mr_ad = MrAd(biped.model)
         self._root_from_com = np.zeros(3)
 
     def poses(self, course: Course, com: Com, times: Array) -> WholeBodyPoses:
@@ -80,29 +78,22 @@ class BodyMotion:
         _, spin, spin_up = _central(yaw[:, None] * [0.0, 0.0, 1.0])
         middle = upright(yaw[1::3])
         root = RootMotion(position, middle, velocity, spin, acceleration, spin_up)
-        left, right = (
-            PlannedFoot(foot.sole, foot.position[1::3], foot.rotation[1::3], foot.contact[1::3])
-            for foot in feet
-        )
-        return BodyStates(q, qd, qdd, root, (left, right), poses.reach[1::3])
+        left, right = feet
+        return BodyStates(q, qd, qdd, root, (left[1::3], right[1::3]), poses.reach[1::3])
 
     def momentum_rate(self, states: BodyStates) -> Array:
         """Rate of angular momentum (K, 3) about the centre of mass in world axes [N·m].
 
         It is the moment of the contact wrench about the centre of mass; gravity has none there.
         """
-        wrench, com = self.contact_wrench(states)
-        about_com = wrench.moment - cross(com, wrench.force)
-        rate: Array = np.einsum('kij,kj->ki', states.root.rotation, about_com)
-        return rate
-
-    def contact_wrench(self, states: BodyStates) -> tuple[ContactWrench, Array]:
-        """Contact wrench about the root's origin and centre of mass (K, 3) [m], in root axes."""
         root = states.root
-        return self._mr_ad.batch(
+        wrench, com = MrAd(self.biped.model).batch(
             root.proper_acceleration(self.biped.gravity), root.angular_velocity,
             root.angular_acceleration, states.q, states.qd, states.qdd,
         )  # fmt: skip
+        about_com = wrench.moment - cross(com, wrench.force)
+        rate: Array = np.einsum('kij,kj->ki', root.rotation, about_com)
+        return rate
 
     def _poses(
         self, com: Array, feet: tuple[PlannedFoot, PlannedFoot]

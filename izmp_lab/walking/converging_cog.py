@@ -23,7 +23,7 @@ from izmp_dynamics.model.body_layout import POSE
 from izmp_dynamics.model.kinematics import body_poses, center_of_mass
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.leg_ik import packed_leg, solve_leg
-from izmp_lab.walking.plan import PlannedFoot
+from izmp_lab.walking.plan import PlannedFoot, first_outside
 
 PAPER_STEP = 1e-3
 """β of the paper's table 4 [m]."""
@@ -80,12 +80,7 @@ class WholeBodyPoses:
 
     def unreachable(self, biped: Biped) -> tuple[int, int] | None:
         """Return (instant, foot) of the first pose that a leg cannot reach; None if all can."""
-        longest = np.array([leg.thigh + leg.shank for leg in biped.legs])
-        outside = (self.reach < 0.0) | (self.reach > longest)
-        if not outside.any():
-            return None
-        instant, foot = np.argwhere(outside)[0]
-        return int(instant), int(foot)
+        return first_outside(self.reach, np.zeros(2), biped.longest)
 
 
 def converge_cog(
@@ -189,11 +184,8 @@ def keep_cog_offset(
     distance of the CoG from the wanted one at the others. Arguments and errors as of
     `converge_cog`.
     """
-    first = tuple(
-        PlannedFoot(foot.sole, foot.position[:1], foot.rotation[:1], foot.contact[:1])
-        for foot in feet
-    )
-    root = converge_cog(biped, com[:1], (first[0], first[1]), world_R_root[:1], start=start).root
+    first = (feet[0][:1], feet[1][:1])
+    root = converge_cog(biped, com[:1], first, world_R_root[:1], start=start).root
     content = Convergence(tolerance=np.inf)
     return converge_cog(biped, com, feet, world_R_root, start=root[0], convergence=content)
 

@@ -15,10 +15,10 @@ from scipy.linalg import solve_banded
 from izmp_dynamics.base.conventions import GRAVITY, Array
 from izmp_dynamics.base.errors import MotionError, ShapeError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog
+from izmp_lab.walking.inverse_dynamics import ground_reaction
 from izmp_lab.walking.plan import PlannedFoot, RootMotion, derivatives, smooth_step
 from izmp_lab.walking.zmp_reference import ZmpReference
 
@@ -198,31 +198,17 @@ def whole_body(
     check(poses)
     qd, qdd = derivatives(poses.q, task.time_step)
     root = RootMotion.from_poses(poses.root, task.world_R_root, task.time_step)
-    wrench, com_in_root = MrAd(biped.model).batch(
-        root.proper_acceleration(biped.gravity), root.angular_velocity, root.angular_acceleration,
-        poses.q, qd, qdd,
-    )  # fmt: skip
-    in_world = wrench.transformed(root.rotation, root.position)
-    weight = biped.model.total_mass * biped.gravity
-    zmp = zero_moment_point(in_world, task.zmp.normal, task.zmp.point, LEAST_LOAD * weight)
-    _check_ground(zmp, task.time_step)
-    return WholeBodyMotion(
-        poses=poses,
-        qd=qd,
-        qdd=qdd,
-        root=root,
-        com=root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root),
-        wrench=in_world,
-        zmp=zmp,
-    )
-
-
-def _check_ground(zmp: Array, time_step: float) -> None:
+    model, gravity = biped.model, biped.gravity
+    wrench, com_found = ground_reaction(model, gravity, root, poses.q, qd, qdd)
+    least = LEAST_LOAD * model.total_mass * gravity
+    zmp = zero_moment_point(wrench, task.zmp.normal, task.zmp.point, least)
     flying = np.isnan(zmp).any(axis=1)
     if flying.any():
+        time = int(np.argmax(flying)) * task.time_step
         raise MotionError(
-            f'The planned motion would make the robot leave the ground at '
-            f'{int(np.argmax(flying)) * time_step:.3f} s; move more slowly or more smoothly.',
+            f'The planned motion would make the robot leave the ground at {time:.3f} s; move more '
+            'slowly or more smoothly.',
             kind='leaves_ground',
-            time=int(np.argmax(flying)) * time_step,
+            time=time,
         )
+    return WholeBodyMotion(poses, qd, qdd, root, com_found, wrench, zmp)

@@ -6,6 +6,7 @@ they take their load. The torque of a joint is then what the part of the robot b
 its motion, less what the ground gives to that part (Newton-Euler, from feet and hands inwards).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,10 @@ from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, dot, vector
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.body_layout import DRIVER, KIND, MULTIPLIER, PARENT, POSITION, PRISMATIC
 from izmp_dynamics.model.kinematics import z_axis
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.plan import PlannedFoot, RootMotion
 
 
@@ -37,17 +38,29 @@ class Drive:
     damping: float = 0.1
 
 
-@dataclass(frozen=True)
-class AppliedWrench:
-    """A wrench from outside on one link over time.
+def ground_reaction(
+    model: RobotModel, gravity: float, root: RootMotion, q: Array, qd: Array, qdd: Array
+) -> tuple[ContactWrench, Array]:
+    """Compute what a motion needs from the ground.
 
-    Attributes:
-        link: name of the link.
-        wrench: (T,) about the root's origin in root axes.
+    Args:
+        model: the robot.
+        gravity: its magnitude [m/s²].
+        root: motion of the root.
+        q: (T, n) joint positions [rad] or [m].
+        qd: (T, n) joint velocities.
+        qdd: (T, n) joint accelerations.
+
+    Returns:
+        The net ground reaction (T,) about the world's origin in world axes, and the centre of mass
+        (T, 3) in the world [m].
     """
-
-    link: str
-    wrench: ContactWrench
+    wrench, com_in_root = MrAd(model).batch(
+        root.proper_acceleration(gravity), root.angular_velocity, root.angular_acceleration,
+        q, qd, qdd,
+    )  # fmt: skip
+    com = root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root)
+    return wrench.transformed(root.rotation, root.position), com
 
 
 def joint_torques(
@@ -59,7 +72,7 @@ def joint_torques(
     qd: Array,
     qdd: Array,
     *,
-    applied: tuple[AppliedWrench, ...] = (),
+    applied: Mapping[str, ContactWrench] | None = None,
     drive: Drive | None = None,
 ) -> Array:
     """Compute the torques that a motion needs.
@@ -72,7 +85,8 @@ def joint_torques(
         q: (T, n) joint positions [rad] or [m].
         qd: (T, n) joint velocities.
         qdd: (T, n) joint accelerations.
-        applied: what acts on the robot from outside, gravity excepted.
+        applied: link → what acts on it from outside, gravity excepted: a wrench (T,) about the
+            root's origin in root axes.
         drive: inertia and friction of the servos; those of an ideal servo, none, if None.
 
     Returns:
@@ -87,8 +101,8 @@ def joint_torques(
             raise ShapeError(name, f'({len(q)}, {model.dof})', array.shape)
     kernels.compile_kernels()
     outside = np.zeros((len(q), len(model.joints), 6))
-    for item in applied:
-        outside[:, model.mount(item.link).body] += item.wrench.as_array()
+    for link, wrench in (applied or {}).items():
+        outside[:, model.mount(link).body] += wrench.as_array()
     states = np.hstack([proper_acceleration, angular_velocity, angular_acceleration, q, qd, qdd])
     torques = _joint_torques(model.joints, model.bodies, states, outside)
     if drive is not None:
@@ -173,36 +187,38 @@ class Load:
 
 
 def ground_torques(
-    biped: Biped,
+    model: RobotModel,
+    gravity: float,
     root: RootMotion,
     joints: tuple[Array, Array, Array],
-    feet: tuple[PlannedFoot, PlannedFoot],
+    feet: Sequence[PlannedFoot],
     load: Load,
-    drive: Drive,
+    drive: Drive | None = None,
 ) -> Array:
     """Compute the joint torques (T, n) [N·m].
 
     Args:
-        biped: the robot.
-        root: motion of its root.
+        model: the robot.
+        gravity: its magnitude [m/s²].
+        root: motion of the robot's root.
         joints: positions, velocities and accelerations, (T, n) each.
-        feet: which sole carries when.
+        feet: when the left and the right sole carry.
         load: what the ground has to carry.
-        drive: what the servos move besides the links.
+        drive: what the servos move besides the links, if anything.
     """
     contact = np.stack([foot.contact for foot in feet], axis=1)
     reactions = shared_reaction(load.wrench, load.zmp, load.places, contact)
     root_R_world = np.swapaxes(root.rotation, 1, 2)
     p_world_in_root = -np.einsum('tij,tj->ti', root_R_world, root.position)
     return joint_torques(
-        biped.model,
-        root.proper_acceleration(biped.gravity),
+        model,
+        root.proper_acceleration(gravity),
         root.angular_velocity,
         root.angular_acceleration,
         *joints,
-        applied=tuple(
-            AppliedWrench(leg.sole, reaction.transformed(root_R_world, p_world_in_root))
-            for leg, reaction in zip(biped.legs, reactions, strict=True)
-        ),
+        applied={
+            foot.sole: reaction.transformed(root_R_world, p_world_in_root)
+            for foot, reaction in zip(feet, reactions, strict=True)
+        },
         drive=drive,
     )

@@ -95,7 +95,7 @@ class Leg:
         knee = np.arctan2(sine, cosine)
         ankle_roll = np.arctan2(y, z)
         ankle_pitch = np.arctan2(-a * sine, b + a * cosine) - np.arctan2(x, np.hypot(y, z))
-        hip = root_R_foot @ _rotation_x(-ankle_roll) @ _rotation_y(-knee - ankle_pitch)
+        hip = root_R_foot @ _rotation(-ankle_roll, 1, 2) @ _rotation(-knee - ankle_pitch, 2, 0)
         hip_yaw = np.arctan2(-hip[..., 0, 1], hip[..., 1, 1])
         hip_roll = np.arctan2(hip[..., 2, 1], np.hypot(hip[..., 0, 1], hip[..., 1, 1]))
         hip_pitch = np.arctan2(-hip[..., 2, 0], hip[..., 2, 2])
@@ -179,14 +179,6 @@ def _check_leg(sole: str, axes: Array, origins: Array) -> None:
             )
 
 
-def _rotation_x(angle: Array) -> Array:
-    return _rotation(angle, 1, 2)
-
-
-def _rotation_y(angle: Array) -> Array:
-    return _rotation(angle, 2, 0)
-
-
 def _rotation(angle: Array, first: int, second: int) -> Array:
     """Rotate axis `first` towards axis `second`; (…, 3, 3)."""
     R = np.zeros((*np.shape(angle), 3, 3))
@@ -197,12 +189,11 @@ def _rotation(angle: Array, first: int, second: int) -> Array:
     return R
 
 
-LEG = 17
-"""Entries of a packed leg: hip in root (3), thigh, shank, foot_R_sole (9), sole in foot (3)."""
-
-
 def packed_leg(leg: Leg) -> Array:
-    """Return the geometry of a leg as the kernels take it, (17,)."""
+    """Return the geometry of a leg as the kernel takes it, (17,).
+
+    That is hip in root (3), thigh, shank, foot_R_sole (9) and sole in foot (3).
+    """
     return frozen(
         [*leg.p_hip_in_root, leg.thigh, leg.shank, *leg.foot_R_sole.ravel(), *leg.p_sole_in_foot]
     )

@@ -17,7 +17,7 @@ from izmp_lab.walking.com_programme import InfeasibleError
 from izmp_lab.walking.course import Course, beside
 from izmp_lab.walking.dynamics_filter import LEAST_LOAD
 from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming, check_overlap
-from izmp_lab.walking.inverse_dynamics import Drive, Load, ground_torques
+from izmp_lab.walking.inverse_dynamics import Drive, Load, ground_reaction, ground_torques
 from izmp_lab.walking.momentum_walk import Walker
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.receding_planner import RecedingPlanner, WindowPlan
@@ -57,20 +57,17 @@ class TorquePlanner:
         _check_zmp(course, times, motion.zmp)
 
     def _motion(self, course: Course, states: BodyStates, times: Array) -> MotionPlan:
-        biped, root = self._biped, states.root
-        wrench, com_in_root = self._body.contact_wrench(states)
-        in_world = wrench.transformed(root.rotation, root.position)
-        wanted = course.zmp(times)
-        least = LEAST_LOAD * biped.model.total_mass * biped.gravity
-        zmp = zero_moment_point(in_world, wanted.normal, wanted.point, least)
+        model, gravity, root = self._biped.model, self._biped.gravity, states.root
         joints = (states.q, states.qd, states.qdd)
-        load = Load(in_world, zmp, wanted.loads)
+        wrench, com = ground_reaction(model, gravity, root, *joints)
+        wanted = course.zmp(times)
+        least = LEAST_LOAD * model.total_mass * gravity
+        zmp = zero_moment_point(wrench, wanted.normal, wanted.point, least)
+        load = Load(wrench, zmp, wanted.loads)
+        torques = ground_torques(model, gravity, root, joints, states.feet, load, self._drive)
         return MotionPlan(
-            'walk', biped.model.joint_names, float(times[1] - times[0]), *joints, root,
-            states.feet,
-            feed_forward=ground_torques(biped, root, joints, states.feet, load, self._drive),
-            zmp=zmp,
-            com=root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root),
+            'walk', model.joint_names, float(times[1] - times[0]), *joints, root, states.feet,
+            feed_forward=torques, zmp=zmp, com=com,
         )  # fmt: skip
 
 

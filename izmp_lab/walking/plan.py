@@ -102,7 +102,7 @@ class RootMotion:
             time_step: [s].
         """
         velocity, acceleration = derivatives(position, time_step)
-        p = _continuous(from_matrices(rotation).as_quat())
+        p = continuous(from_matrices(rotation).as_quat())
         first, second = derivatives(p, time_step)
         return cls(
             position,
@@ -115,11 +115,11 @@ class RootMotion:
 
     def quaternion_xyzw(self) -> Array:
         """Return the orientation world_R_root as (T, 4) unit quaternions without jumps."""
-        return _continuous(from_matrices(self.rotation).as_quat())
+        return continuous(from_matrices(self.rotation).as_quat())
 
     def velocity_in_root(self) -> Array:
         """Return the velocity of the origin in root axes, (T, 3) [m/s]."""
-        return _to_root_axes(self.rotation, self.velocity)
+        return in_root_axes(self.rotation, self.velocity)
 
     def proper_acceleration(self, gravity: float = GRAVITY) -> Array:
         """Return φ = a − g of the origin in root axes, (T, 3) [m/s²]: what a sensor there feels.
@@ -127,15 +127,17 @@ class RootMotion:
         Args:
             gravity: its magnitude [m/s²]; it points along −z of the world.
         """
-        return _to_root_axes(self.rotation, self.acceleration + np.array([0.0, 0.0, gravity]))
+        return in_root_axes(self.rotation, self.acceleration + np.array([0.0, 0.0, gravity]))
 
 
-def _to_root_axes(world_R_root: Array, vectors: Array) -> Array:
+def in_root_axes(world_R_root: Array, vectors: Array) -> Array:
+    """Turn vectors (T, 3) of the world into the axes of a root with orientation (T, 3, 3)."""
     rotated: Array = np.einsum('tji,tj->ti', world_R_root, vectors)
     return rotated
 
 
-def _continuous(quaternions: Array) -> Array:
+def continuous(quaternions: Array) -> Array:
+    """Return unit quaternions (T, 4) with the signs that make them continuous."""
     flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
     signs = np.where(np.cumsum(flips) % 2, -1.0, 1.0)
     continued: Array = quaternions * np.concatenate([[1.0], signs])[:, None]
@@ -172,6 +174,11 @@ class PlannedFoot:
         """Freeze copies of the arrays."""
         for name, dtype in (('position', float), ('rotation', float), ('contact', bool)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    def __getitem__(self, instants: slice) -> 'PlannedFoot':
+        """Return the foot at some of its instants."""
+        arrays = (self.position, self.rotation, self.contact)
+        return PlannedFoot(self.sole, *(array[instants] for array in arrays))
 
 
 @dataclass(frozen=True)
@@ -270,10 +277,7 @@ class MotionPlan:
         rows = slice(round(time / self.time_step) + 1)
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         cut = {name: values[rows] for name, values in arrays.items() if values is not None}
-        feet = tuple(
-            PlannedFoot(foot.sole, foot.position[rows], foot.rotation[rows], foot.contact[rows])
-            for foot in self.feet
-        )
+        feet = tuple(foot[rows] for foot in self.feet)
         return replace(self, root=self.root[rows], feet=feet, **cut)
 
     def references(self, times: Array) -> tuple[Array, Array, Array]:
@@ -287,15 +291,24 @@ class MotionPlan:
         """
         inside = np.clip(times, 0.0, self.duration)
         position = CubicHermiteSpline(self.times, self.q, self.qd)(inside)
-        velocity = np.where((inside == times)[:, None], _linear(inside, self.times, self.qd), 0.0)
+        velocity = np.where(
+            (inside == times)[:, None], interpolated(inside, self.times, self.qd), 0.0
+        )
         if self.feed_forward is None:
             return position, velocity, np.zeros_like(position)
-        return position, velocity, _linear(inside, self.times, self.feed_forward)
+        return position, velocity, interpolated(inside, self.times, self.feed_forward)
 
 
-def _linear(at: Array, times: Array, values: Array) -> Array:
+def interpolated(at: Array, times: Array, values: Array) -> Array:
+    """Return values (T, m) at times (T,), interpolated linearly at other times (K,)."""
     columns = [np.interp(at, times, column) for column in values.T]
     return np.stack(columns, axis=1)
+
+
+def first_outside(values: Array, lower: Array, upper: Array) -> tuple[int, int] | None:
+    """Return row and column of the first of (T, n) values beyond limits (n,); None if none is."""
+    outside = np.argwhere((values < lower) | (values > upper))
+    return (int(outside[0, 0]), int(outside[0, 1])) if len(outside) else None
 
 
 def _check_limits(name: str, model: RobotModel, time_step: float, q: Array, qd: Array) -> None:
@@ -303,10 +316,10 @@ def _check_limits(name: str, model: RobotModel, time_step: float, q: Array, qd: 
         (q, model.position_lower, model.position_upper, 'position', 'rad or m'),
         (qd, -model.velocity_limit, model.velocity_limit, 'velocity', 'rad/s or m/s'),
     ):
-        outside = (values < lower) | (values > upper)
-        if not outside.any():
+        found = first_outside(values, lower, upper)
+        if found is None:
             continue
-        row, column = (int(index) for index in np.argwhere(outside)[0])
+        row, column = found
         raise MotionError(
             f"The motion '{name}' needs joint '{model.joint_names[column]}' at the {what} "
             f'{values[row, column]:.3f} {unit} at {row * time_step:.3f} s; its limits are '

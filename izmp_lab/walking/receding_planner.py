@@ -19,6 +19,7 @@ from izmp_lab.walking.biped import SIDES, Biped
 from izmp_lab.walking.body_states import BodyMotion
 from izmp_lab.walking.com_programme import Body, ComProgramme, InfeasibleError, UniformSpline
 from izmp_lab.walking.course import Course
+from izmp_lab.walking.plan import first_outside
 from izmp_lab.walking.walk_parameters import MomentumParameters
 
 
@@ -44,10 +45,10 @@ class BodyLimits:
         Raises:
             InfeasibleError: naming time, leg and distance.
         """
-        longest = np.array([leg.thigh + leg.shank for leg in self.biped.legs])
-        straight = (reach > self.stretch * longest) | (reach < 0.0)
-        if straight.any():
-            row, foot = (int(index) for index in np.argwhere(straight)[0])
+        longest = self.biped.longest
+        found = first_outside(reach, np.zeros(2), self.stretch * longest)
+        if found:
+            row, foot = found
             raise InfeasibleError(
                 f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
                 f'{reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
@@ -81,9 +82,9 @@ class BodyLimits:
     def _check(
         self, times: Array, values: Array, lower: Array, upper: Array, what: str, unit: str
     ) -> None:
-        beyond = (values < lower) | (values > upper)
-        if beyond.any():
-            row, joint = (int(index) for index in np.argwhere(beyond)[0])
+        found = first_outside(values, lower, upper)
+        if found:
+            row, joint = found
             raise InfeasibleError(
                 f"At {times[row]:.2f} s joint '{self.biped.model.joint_names[joint]}' would be "
                 f'{what} {values[row, joint]:.3f} {unit}; its limits are {lower[joint]:.3f} to '

@@ -5,22 +5,17 @@ so that every joint group, all six directions of the root and the angular accele
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MotionError, UnknownNameError
+from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_lab.walking.biped import BIPED31_POSTURE, posture_of
 from izmp_lab.walking.leg_ik import Leg
 from izmp_lab.walking.plan import MotionPlan, PlannedFoot, RootMotion, window
-
-BIPED31_POSTURE: Mapping[str, float] = {
-    'l_shoulder_pitch': 0.3, 'l_shoulder_roll': 0.2, 'l_elbow': -0.8,
-    'r_shoulder_pitch': 0.3, 'r_shoulder_roll': -0.2, 'r_elbow': -0.8,
-}  # fmt: skip
-"""Joint positions of biped31 at rest [rad]; all other joints of the upper body are at zero."""
 
 BIPED31_GESTURES: Mapping[str, Mapping[str, float]] = {
     'lateral': {'waist_yaw': -0.10, 'neck_yaw': 0.15, 'l_shoulder_roll': 0.10,
@@ -67,33 +62,17 @@ class SwayParameters:
         return 2 * self.stand + 4 * self.period + self.squat_time
 
 
-@dataclass(frozen=True)
-class Stance:
-    """How a robot stands while it sways.
-
-    Attributes:
-        soles: frames of the left and the right sole.
-        posture: joint → position at rest [rad].
-        gestures: 'lateral', 'fore_aft', 'squat' → joint → amplitude added meanwhile [rad].
-    """
-
-    soles: tuple[str, str] = ('l_sole', 'r_sole')
-    posture: Mapping[str, float] = field(default_factory=lambda: BIPED31_POSTURE)
-    gestures: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: BIPED31_GESTURES)
-
-
 def plan_sway(
     model: RobotModel,
     parameters: SwayParameters | None = None,
-    stance: Stance | None = None,
     time_step: float = 0.002,
 ) -> MotionPlan:
     """Plan the sway of a robot on level ground.
 
     Args:
-        model: the robot; its legs must have the geometry of `leg_ik`.
+        model: the robot, with the joints of biped31's upper body and its soles `l_sole` and
+            `r_sole`; its legs must have the geometry of `leg_ik`.
         parameters: amplitudes and times.
-        stance: soles, posture and gestures; those of biped31 by default.
         time_step: between the rows of the plan [s].
 
     Returns:
@@ -101,9 +80,9 @@ def plan_sway(
 
     Raises:
         MotionError: if a pose is out of reach or a joint exceeds a limit.
-        UnknownNameError: if the robot lacks a joint or frame of the stance.
+        UnknownNameError: if the robot lacks such a joint or sole.
     """
-    parameters, stance = parameters or SwayParameters(), stance or Stance()
+    parameters = parameters or SwayParameters()
     if parameters.height <= parameters.squat:
         raise MotionError(
             f'The squat of {parameters.squat} m is deeper than the pelvis is high '
@@ -112,11 +91,11 @@ def plan_sway(
             squat=parameters.squat,
             height=parameters.height,
         )
-    legs = [Leg.of(model, sole) for sole in stance.soles]
+    legs = [Leg.of(model, sole) for sole in ('l_sole', 'r_sole')]
     rows = round(parameters.duration / time_step) + 1
     times: Array = time_step * np.arange(rows, dtype=np.float64)
     course = _course(parameters, times)
-    q = _upper_body(model, stance, course)
+    q = _upper_body(model, course)
     soles = [_standing_sole(model, leg) for leg in legs]
     offset, rotation = _pelvis(parameters, course)
     position = _standing_root(model, legs, soles, q[0], parameters) + offset
@@ -164,21 +143,12 @@ def _pelvis(parameters: SwayParameters, course: dict[str, Array]) -> tuple[Array
     return offset, Rotation.from_euler('xyz', angles).as_matrix()
 
 
-def _upper_body(model: RobotModel, stance: Stance, course: dict[str, Array]) -> Array:
+def _upper_body(model: RobotModel, course: dict[str, Array]) -> Array:
     """Joint positions (T, n) of posture and gestures; the legs are still at zero."""
-    q = np.zeros((len(course['squat']), model.dof))
-    for joint, position in stance.posture.items():
-        q[:, _column(model, joint)] += position
-    for part, gesture in stance.gestures.items():
-        for joint, amplitude in gesture.items():
-            q[:, _column(model, joint)] += amplitude * course[part]
+    q = np.tile(posture_of(model, BIPED31_POSTURE), (len(course['squat']), 1))
+    for part, gesture in BIPED31_GESTURES.items():
+        q += np.outer(course[part], posture_of(model, gesture))
     return q
-
-
-def _column(model: RobotModel, joint: str) -> int:
-    if joint not in model.joint_names:
-        raise UnknownNameError('joint', joint, model.joint_names, f"in robot '{model.name}'")
-    return model.joint_names.index(joint)
 
 
 def _standing_sole(model: RobotModel, leg: Leg) -> Array:

@@ -18,8 +18,8 @@ from izmp_lab.walking.biped import SIDES, Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog, keep_cog_offset
 from izmp_lab.walking.course import Course, heading, upright
 from izmp_lab.walking.dynamics_filter import (
+    Filtered,
     Task,
-    WholeBodyMotion,
     filter_dynamics,
     from_rest_to_rest,
     whole_body,
@@ -27,7 +27,7 @@ from izmp_lab.walking.dynamics_filter import (
 from izmp_lab.walking.footsteps import Footsteps, Gait, Ramp, StepTiming, plan_footsteps
 from izmp_lab.walking.inverse_dynamics import Load, ground_torques
 from izmp_lab.walking.momentum_walk import plan_momentum_walk
-from izmp_lab.walking.plan import MotionPlan
+from izmp_lab.walking.plan import MotionPlan, first_outside
 from izmp_lab.walking.walk_parameters import WalkParameters
 from izmp_lab.walking.zmp_reference import ZmpReference
 
@@ -121,10 +121,10 @@ class WalkLimits:
         self._check(torques, -effort, effort, 'torque', 'N·m')
 
     def _check(self, values: Array, lower: Array, upper: Array, what: str, unit: str) -> None:
-        outside = (values < lower) | (values > upper)
-        if not outside.any():
+        found = first_outside(values, lower, upper)
+        if found is None:
             return
-        row, column = (int(index) for index in np.argwhere(outside)[0])
+        row, column = found
         raise MotionError(
             f"{self._place(row)}: joint '{self.biped.model.joint_names[column]}' would need the "
             f'{what} {values[row, column]:.3f} {unit}; its limits are {lower[column]:.3f} to '
@@ -218,66 +218,48 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
     footsteps = plan_footsteps(biped, _gait(biped, parameters), ramp)
     course = Course(biped, footsteps, timing, parameters.swing_height, parameters.zmp_travel)
     WalkLimits(biped, footsteps, timing).check_zmp(parameters.zmp_travel)
-    planned = _GENERATORS[parameters.generator](course, ramp, parameters)
-    task, motion, course = planned.task, planned.motion, planned.course
+    generate = _GENERATORS[parameters.generator]
+    course, task, found, stopped = generate(course, ramp, parameters)
+    motion = found.motion
     limits = WalkLimits(biped, course.footsteps, course.timing)
     limits.check_joints(motion.poses.q, motion.qd)
     torques = ground_torques(
-        biped, motion.root, (motion.poses.q, motion.qd, motion.qdd), task.feet,
-        Load(motion.wrench, motion.zmp, task.zmp.loads), parameters.drive,
+        biped.model, biped.gravity, motion.root, (motion.poses.q, motion.qd, motion.qdd),
+        task.feet, Load(motion.wrench, motion.zmp, task.zmp.loads), parameters.drive,
     )  # fmt: skip
     limits.check_torques(torques)
     plan = MotionPlan(
-        name='walk',
-        joint_names=biped.model.joint_names,
-        time_step=parameters.time_step,
-        q=motion.poses.q,
-        qd=motion.qd,
-        qdd=motion.qdd,
-        root=motion.root,
-        feet=task.feet,
-        feed_forward=torques,
-        zmp=motion.zmp,
-        com=motion.com,
-    )
+        'walk', biped.model.joint_names, parameters.time_step, motion.poses.q, motion.qd,
+        motion.qdd, motion.root, task.feet, torques, motion.zmp, motion.com,
+    )  # fmt: skip
     return PlannedWalk(
-        plan, parameters, ramp, course.footsteps, course.timing, task.zmp, planned.com,
-        planned.errors, planned.stopped,
+        plan, parameters, ramp, course.footsteps, course.timing, task.zmp, found.com,
+        found.errors, stopped,
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """What a generator made: see `PlannedWalk` and `Filtered`."""
-
-    course: Course
-    task: Task
-    motion: WholeBodyMotion
-    com: Array
-    errors: tuple[tuple[float, float], ...]
-    stopped: MotionError | None = None
+_Generated = tuple[Course, Task, Filtered, MotionError | None]
+"""The course that is walked, what the body does on it, its motion, and why it stops early."""
 
 
-def _plan_with_filter(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Planned:
+def _plan_with_filter(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Generated:
     task = _task(course, ramp, parameters)
     limits = WalkLimits(course.biped, course.footsteps, course.timing)
-    filtered = filter_dynamics(course.biped, task, parameters.filter_passes, limits.check_reach)
-    return _Planned(course, task, filtered.motion, filtered.com, filtered.errors)
+    found = filter_dynamics(course.biped, task, parameters.filter_passes, limits.check_reach)
+    return course, task, found, None
 
 
-def _plan_with_momentum(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Planned:
+def _plan_with_momentum(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Generated:
     walk = plan_momentum_walk(course, parameters.com_height, parameters.momentum)
     task = _task(walk.course, ramp, parameters)
     com = from_rest_to_rest(walk.com(walk.course.timing.times), task)
     limits = WalkLimits(course.biped, walk.course.footsteps, walk.course.timing)
     motion = whole_body(course.biped, task, com, limits.check_reach)
-    error = np.abs(motion.zmp - task.zmp.point).mean(axis=0)
-    return _Planned(
-        walk.course, task, motion, com, ((float(error[0]), float(error[1])),), walk.stopped
-    )
+    x, y = np.abs(motion.zmp - task.zmp.point).mean(axis=0)[:2].tolist()
+    return walk.course, task, Filtered(motion, com, ((x, y),)), walk.stopped
 
 
-_GENERATORS: dict[str, Callable[[Course, Ramp, WalkParameters], _Planned]] = {
+_GENERATORS: dict[str, Callable[[Course, Ramp, WalkParameters], _Generated]] = {
     'cart_table': _plan_with_filter,
     'angular_momentum': _plan_with_momentum,
 }

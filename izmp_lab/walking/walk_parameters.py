@@ -23,6 +23,16 @@ _RANGES = {
 _END_ESTIMATES = ('hold', 'zero')
 
 
+def _unknown(what: str, parameter: str, value: str, valid: tuple[str, ...]) -> MotionError:
+    return MotionError(
+        f"{what} '{value}'; valid: {', '.join(valid)}.",
+        kind='unknown_choice',
+        parameter=parameter,
+        value=value,
+        valid=valid,
+    )
+
+
 @dataclass(frozen=True)
 class MomentumParameters:
     """Parameters of Mayr et al.; those that their poster leaves open are marked *.
@@ -78,13 +88,7 @@ class MomentumParameters:
                 value=self.pieces,
             )
         if self.end_estimate not in _END_ESTIMATES:
-            raise MotionError(
-                f"end_estimate is '{self.end_estimate}'; valid: {', '.join(_END_ESTIMATES)}.",
-                kind='unknown_choice',
-                parameter='end_estimate',
-                value=self.end_estimate,
-                valid=_END_ESTIMATES,
-            )
+            raise _unknown('end_estimate is', 'end_estimate', self.end_estimate, _END_ESTIMATES)
         object.__setattr__(self, 'pieces', int(self.pieces))
         object.__setattr__(self, 'nodes', tuple(tuple(sorted(nodes)) for nodes in self.nodes))
         for nodes in self.nodes:
@@ -134,13 +138,7 @@ class MomentumParameters:
             MotionError: if there is none of that name.
         """
         if name not in SCHEMES:
-            raise MotionError(
-                f"There is no scheme '{name}'; valid: {', '.join(SCHEMES)}.",
-                kind='unknown_choice',
-                parameter='scheme',
-                value=name,
-                valid=tuple(SCHEMES),
-            )
+            raise _unknown('There is no scheme', 'scheme', name, tuple(SCHEMES))
         return SCHEMES[name]
 
 
@@ -259,13 +257,7 @@ class WalkParameters:
                 )
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise MotionError(
-                    f"{name} of a walk is '{getattr(self, name)}'; valid: {', '.join(choices)}.",
-                    kind='unknown_choice',
-                    parameter=name,
-                    value=getattr(self, name),
-                    valid=choices,
-                )
+                raise _unknown(f'{name} of a walk is', name, getattr(self, name), choices)
 
         if self.generator == 'angular_momentum':
             self._check_momentum()

@@ -11,6 +11,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming
+from izmp_lab.walking.plan import interpolated
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,13 @@ class ZmpKnots:
 
     def points(self, times: Array) -> Array:
         """Return the wanted ZMP (T, 3) [m] at times (T,) [s]."""
-        return self._interpolated(times, 3)
+        return interpolated(times, self.times, self.values[:, :3])
 
     def reference(self, times: Array) -> ZmpReference:
         """Return the whole reference at times (T,) [s]."""
-        columns = self._interpolated(times, self.values.shape[1])
+        columns = interpolated(times, self.times, self.values)
         normal = columns[:, 3:6] / np.linalg.norm(columns[:, 3:6], axis=1, keepdims=True)
         return ZmpReference(columns[:, :3], normal, columns[:, 6:].reshape(-1, 2, 3))
-
-    def _interpolated(self, times: Array, count: int) -> Array:
-        columns = [np.interp(times, self.times, column) for column in self.values.T[:count]]
-        return np.stack(columns, axis=1)
 
 
 def zmp_knots(footsteps: Footsteps, timing: StepTiming, travel: tuple[float, float]) -> ZmpKnots:

@@ -9,19 +9,10 @@ import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.sway import BIPED31_GESTURES, BIPED31_POSTURE
+from izmp_lab.walking.biped import BIPED31_POSTURE
+from izmp_lab.walking.sway import BIPED31_GESTURES
 
 FOLDER = Path(__file__).parents[2] / 'robots/biped31'
-
-MASSES = {
-    'pelvis': 3.0, 'waist_yaw_link': 0.3, 'waist_roll_link': 0.3, 'trunk': 4.6, 'neck': 0.2,
-    'head': 1.0,
-}  # fmt: skip
-MASSES_OF_A_SIDE = {
-    'hip_yaw_link': 0.4, 'hip_roll_link': 0.5, 'thigh': 2.6, 'shank': 1.9, 'ankle': 0.2,
-    'foot': 0.9, 'shoulder_pitch_link': 0.4, 'shoulder_roll_link': 0.3, 'upper_arm': 0.7,
-    'elbow_link': 0.3, 'forearm': 0.5, 'wrist': 0.15, 'hand': 0.25,
-}  # fmt: skip
 
 
 @pytest.fixture(scope='module')
@@ -39,19 +30,6 @@ def test_the_urdf_is_what_its_script_writes():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     assert (FOLDER / 'biped31.urdf').read_text(encoding='utf-8') == script.urdf()
-
-
-def test_masses_of_all_links(xml):
-    expected = dict(MASSES)
-    for side in 'lr':
-        expected |= {f'{side}_{name}': mass for name, mass in MASSES_OF_A_SIDE.items()}
-    stated = {
-        link.get('name'): float(link.find('inertial/mass').get('value'))
-        for link in xml.iter('link')
-        if link.find('inertial') is not None
-    }
-    assert stated == expected
-    assert sum(stated.values()) == pytest.approx(27.6, abs=1e-12)
 
 
 def test_31_joints_without_findings(model):

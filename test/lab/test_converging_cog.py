@@ -93,11 +93,7 @@ def test_along_a_walk_both_forms_keep_to_their_iterations(walk):
 def test_paper_form_moves_by_beta_along_the_error(task):
     """With β of 1 mm each iteration removes at most about 1 mm of the error."""
     com, feet, R = task
-    one = (
-        com[:1],
-        tuple(PlannedFoot(f.sole, f.position[:1], f.rotation[:1], f.contact[:1]) for f in feet),
-        R[:1],
-    )
+    one = (com[:1], tuple(foot[:1] for foot in feet), R[:1])
     poses = converge(one, Convergence.as_in_paper())
     start = converge(one, Convergence(step=1e-3, tolerance=1.0))
     assert poses.iterations[0] * 1e-3 >= 0.9 * np.linalg.norm(poses.root - start.root)

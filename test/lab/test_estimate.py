@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.compare.metrics import MetricsError
-from izmp_lab.studies.paper.campaign import estimate
+from izmp_lab.studies.paper.study import estimate
 
 
 def test_the_confidence_interval_of_normal_repetitions_covers_the_mean():

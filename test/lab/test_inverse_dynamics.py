@@ -9,7 +9,7 @@ from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.inverse_dynamics import AppliedWrench, Drive, joint_torques, shared_reaction
+from izmp_lab.walking.inverse_dynamics import Drive, joint_torques, shared_reaction
 
 from ..pinocchio_twin import PinocchioTwin, pin, random_state, robot_path
 from ..raising import raising
@@ -44,7 +44,7 @@ def test_forces_from_outside_enter_by_their_power():
     _, (phi, w, wd, q, qd, qdd) = random_states(model, 3)
     force = np.array([[10.0, -20.0, 300.0], [0.0, 5.0, 100.0], [-30.0, 0.0, 200.0]])
     _, p = model.frame_pose('l_sole', q)
-    applied = (AppliedWrench('l_sole', ContactWrench(force, np.cross(p, force))),)
+    applied = {'l_sole': ContactWrench(force, np.cross(p, force))}
     free = joint_torques(model, phi, w, wd, q, qd, qdd)
     change = joint_torques(model, phi, w, wd, q, qd, qdd, applied=applied) - free
     for column in range(model.dof):
@@ -69,7 +69,7 @@ def test_shapes_and_names_are_checked():
         joint_torques(model, *rows[:5], rows[5][:, 1:])
     wrench = ContactWrench(np.zeros((2, 3)), np.zeros((2, 3)))
     with raising(UnknownNameError, 'unknown_name', name='l_soul'):
-        joint_torques(model, *rows, applied=(AppliedWrench('l_soul', wrench),))
+        joint_torques(model, *rows, applied={'l_soul': wrench})
 
 
 @given(st.floats(-0.2, 1.2), st.floats(-0.05, 0.05))

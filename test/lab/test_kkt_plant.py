@@ -185,7 +185,7 @@ def test_the_board_accelerates_as_eq_30_says(plant, case):
 
 
 def test_the_page_puts_moving_states_into_the_equations():
-    errors = equations(None, 'biped31', 2)
+    errors = equations('biped31', 2)
     assert errors['eq30'].max() < 1e-9
     assert max(errors['eq9'].max(), errors['eq31'].max()) < 1e-3
     assert errors['printed'].max() > 1e-6
@@ -198,18 +198,6 @@ def test_the_row_of_the_seesaw_adds_no_rank(plant):
         assert np.linalg.matrix_rank(terms.A_board, tol=1e-9) == 1
         A_f = np.concatenate([terms.A_robot, terms.A_board[3:4]])
         assert np.linalg.matrix_rank(A_f, tol=1e-9) == 6
-
-
-def test_erratum_f_bias_without_j_t_adds_vectors_of_different_size(plant, case):
-    state, _, _ = case
-    terms = terms_of(plant, state)
-    board = terms.board
-    inverse = np.diag(1.0 / np.diag(board.M))
-    gamma = board.J_ground @ inverse @ board.J_ground.T
-    held = np.linalg.solve(gamma, board.J_ground @ inverse @ board.h - board.J_ground_dot_nu)
-    weight = terms.total_mass * terms.gravity * np.eye(6)[2]
-    with pytest.raises(ValueError, match='broadcast'):
-        held - weight
 
 
 def test_the_integration_is_of_second_order(plant):

@@ -15,7 +15,7 @@ from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.mujoco.plant import Execution, Sampling, simulate
 from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.walking.sway import SwayParameters, plan_sway
 
@@ -71,19 +71,6 @@ def test_momentum_balance_equals_the_ground_reaction_and_the_izmp_the_cop(run, p
     assert np.abs(gap).max() < 1e-5  # 0.01 mm
     com_in_world = run.truth.root.position + np.einsum('tij,tj->ti', run.truth.root.rotation, com)
     assert np.abs(com_in_world - run.truth.com).max() < 1e-12
-
-
-def test_pinocchio_finds_the_same_ground_reaction_and_cop(run, plant):
-    twin = PinocchioTwin(FILE.urdf_path, plant.robot)
-    every = slice(None, None, 10)
-    states = [signal[every] for signal in kinematic_state(run)]
-    wrenches = np.array([twin.contact_wrench(*state) for state in zip(*states, strict=True)])
-    truth = run.truth.ground_wrench[every]
-    assert np.abs(wrenches - truth).max() < 1e-6
-    up = run.truth.root.rotation[every, 2, :]
-    ground = -in_body(run.truth.root.rotation, run.truth.root.position)[every]
-    izmp = zero_moment_point(ContactWrench.from_array(wrenches), up, ground, 1.0)
-    assert np.abs(izmp - run.truth.cop_in_root()[every]).max() < 1e-5
 
 
 def test_velocities_and_accelerations_belong_to_their_instants(run):
@@ -201,18 +188,6 @@ def test_planned_torques_are_those_of_the_simulation(plan, run):
     assert np.sqrt(np.mean(error**2)) < 0.1 * np.sqrt(np.mean(plan.feed_forward**2))
 
 
-def test_planned_reaction_is_that_of_newton_and_euler(plan, plant):
-    """The planned ZMP is the IZMP of the planned motion."""
-    root = plan.root
-    wrench, _ = MrAd(plant.robot).batch(
-        root.proper_acceleration(FILE.gravity), root.angular_velocity, root.angular_acceleration,
-        plan.q, plan.qd, plan.qdd,
-    )  # fmt: skip
-    in_world = wrench.transformed(root.rotation, root.position)
-    zmp = zero_moment_point(in_world, np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
-    assert np.abs(zmp - plan.zmp).max() < 1e-12
-
-
 # Sampling, determinism, disturbances
 
 
@@ -220,6 +195,15 @@ def test_two_runs_are_equal_to_the_last_bit(plan, plant, run):
     again = simulate(plan, build_mujoco(FILE))
     for first, second in zip(arrays(run), arrays(again), strict=True):
         assert np.array_equal(first, second, equal_nan=True)
+
+
+def test_a_simulation_in_pieces_is_the_one_in_one_piece(plan, plant, run):
+    execution = Execution(plan, plant)
+    pieces = [execution.advance(steps) for steps in (1, 4, 500, 7)]
+    while not execution.is_over:
+        pieces.append(execution.advance(1000))
+    for whole, *parts in zip(arrays(run), *map(arrays, pieces), strict=True):
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
 def arrays(value):

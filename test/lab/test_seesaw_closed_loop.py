@@ -14,7 +14,7 @@ from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw, stance
 from izmp_lab.seesaw.closed_loop import TICK, balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import CONTROLLERS, gains
+from izmp_lab.seesaw.gains import CONTROLLERS
 from izmp_lab.seesaw.kkt_plant import KktPlant
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
 from izmp_lab.seesaw.scenario import simulate_seesaw
@@ -26,10 +26,8 @@ from ..raising import raising
 PUSH = Shove(100.0, 'lateral', 0.1, 0.01)
 
 
-def controller_of(kind, robot='icub'):
-    balancing = load_balancing_robot(robot)
-    own = gains(kind, balancing.model.joint_names)
-    return MomentumController(balancing, Seesaw(), kind, own)
+def controller_of(kind):
+    return MomentumController.named(load_balancing_robot('icub'), kind)
 
 
 @pytest.fixture(scope='module', params=CONTROLLERS)
@@ -78,7 +76,7 @@ def test_parts_of_ticks_keep_the_impulse():
     np.testing.assert_allclose(plant.impulse, [50.0 * 0.024, -10.0 * 0.004, 0.0], atol=1e-12)
 
 
-def test_impossible_runs_are_refused():
+def test_impossible_runs_are_refused(tmp_path):
     controller = controller_of('mixed')
     plant = KktPlant(controller.robot, controller.seesaw)
     with raising(SimulationError, 'duration', duration=0.0):
@@ -86,7 +84,7 @@ def test_impossible_runs_are_refused():
     with raising(SimulationError, 'push_outside_run', end=0.11, duration=0.1):
         balance_on_seesaw(plant, controller, 0.1, [PUSH])
     with raising(UnknownNameError, 'unknown_name', name='gazebo', valid=('mujoco', 'kkt')):
-        simulate_seesaw(controller.robot, controller, plant='gazebo')
+        simulate_seesaw(controller, tmp_path / 'bag', plant='gazebo')
 
 
 def test_a_fall_ends_the_run_and_is_reported():

@@ -16,7 +16,7 @@ from izmp_lab.studies.publish import files_of
 @pytest.fixture(scope='module')
 def points():
     """A second and a half of balancing, with a push, replayed."""
-    return board_points(None, 'biped31', 'mixed', 'sine:0.025:0.25', '100:lateral:0.6:0.01', 1.5)
+    return board_points('biped31', 'mixed', 'sine:0.025:0.25', '100:lateral:0.6:0.01', 1.5)
 
 
 def test_the_replay_finds_the_true_cop_on_the_moving_board(points):
@@ -39,15 +39,15 @@ def test_no_claim_holds_if_many_instants_have_no_point(points):
     holes[REPLAYED][::20] = np.nan
     assert share(points) == 100.0
     assert share(holes) == pytest.approx(95.0, abs=1.0)
-    facts = izmp.picture(SeesawStudy('biped31'), lambda run: holes).facts
+    facts = izmp.picture(SeesawStudy('biped31'), dict.fromkeys(CASES, holes)).facts
     assert not any(fact.holds for fact in facts)
 
 
 def test_the_figure_names_its_runs_and_says_what_holds(points):
-    assert [run.parameters['reference'] for run in izmp.runs(SeesawStudy('biped31'))] == [
-        reference for reference, _, _ in CASES.values()
-    ]
-    drawn = izmp.picture(SeesawStudy('biped31'), lambda run: points)
+    study = SeesawStudy('biped31')
+    references = [run.given['reference'] for run in izmp.runs(study).values()]
+    assert references == [reference for reference, _, _ in CASES.values()]
+    drawn = izmp.picture(study, dict.fromkeys(CASES, points))
     claims = {fact.key: fact.holds for fact in drawn.facts if fact.holds is not None}
     exact = {f'exact_{case}' for case in CASES}
     means = {f'{REPLAYED}_{case}_mean' for case in CASES}

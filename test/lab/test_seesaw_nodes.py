@@ -24,16 +24,16 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ModelError, SimulationError, UnknownNameError
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.messages import odometry_values, stamp_of
+from izmp_dynamics.nodes.messages import stamp_of
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import gains
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
 from izmp_lab.seesaw.nodes.balance import Balance
 from izmp_lab.seesaw.nodes.messages import (
     STATE_TOPICS,
+    odometry_values,
     state_messages,
     state_of,
     torques_message,
@@ -62,9 +62,7 @@ def loop():
     """The loop without nodes: what happened, and the state at its end."""
     robot = load_balancing_robot('biped31')
     plant = MujocoSeesaw(robot, Seesaw())
-    controller = MomentumController(
-        robot, Seesaw(), 'mixed', gains('mixed', robot.model.joint_names)
-    )
+    controller = MomentumController.named(robot, 'mixed')
     run = balance_on_seesaw(plant, controller, DURATION, [Shove.parse(PUSH)])
     return run, plant.state
 

@@ -18,7 +18,7 @@ class Waiting:
     def __init__(self, monkeypatch):
         self.now = 100.0
         monkeypatch.setattr(simulation, 'time', SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(simulation, 'Lockstep', lambda *given: 'moves')
+        monkeypatch.setattr(simulation, 'Execution', lambda *given: 'moves')
         self.names, self.missing = [], []
         self.node = SimpleNamespace(
             get_subscriptions_info_by_topic=self.infos, get_namespace=lambda: '/',

@@ -13,11 +13,8 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.signals.differences import backward_quotient
-from izmp_lab.studies import campaign
 from izmp_lab.studies import runs as runs_module
-from izmp_lab.studies.campaign import perform_all
-from izmp_lab.studies.paper.bench import Bench
-from izmp_lab.studies.paper.campaign import Campaign, Experiment, load_experiment
+from izmp_lab.studies.paper.bench import Bench, Sampled
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.sensors import (
     Densities,
@@ -28,8 +25,9 @@ from izmp_lab.studies.paper.sensors import (
     root_velocity,
 )
 from izmp_lab.studies.paper.setups import PAPER_SETUPS, SETUP_A, SETUP_B, SETUP_D, SETUP_E, Setup
-from izmp_lab.studies.paper.trial import WalkCase, WalkTruth, simulate_trial
-from izmp_lab.studies.runs import Run, Store, StoreError, perform
+from izmp_lab.studies.paper.study import Experiment, PaperStudy, load_experiment
+from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
+from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 
 from ..raising import raising
@@ -156,7 +154,7 @@ def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, conven
     moving = dataclasses.replace(
         trial, stamps=stamps, q=np.zeros((count, bench.model.dof)) + q[:, :1]
     )
-    on_bus = bench.joints(moving, setup, SampledRows.of(moving, setup))
+    on_bus = Sampled(bench, moving, setup, SampledRows.of(moving, setup)).joints()
     late = {'paper': 1, 'aligned': 0}[convention]
     np.testing.assert_array_equal(on_bus.q[:, :2], q)
     np.testing.assert_array_equal(on_bus.qd[5:30, :2], expected.velocities[4:29])
@@ -226,7 +224,7 @@ def test_the_steps_that_are_left_out(trial):
     begins, used = trial.step_begins, trial.times[trial.steady()]
     assert used[0] == pytest.approx(begins[2])
     assert used[-1] == pytest.approx(begins[-3] - 0.002)
-    short = WalkTruth(**{**trial.arrays(), 'step_begins': begins[:5]})
+    short = dataclasses.replace(trial, step_begins=begins[:5])
     with raising(SimulationError, 'walk_too_short', steps=4):
         short.steady()
 
@@ -241,27 +239,33 @@ def test_the_full_step_begins_on_the_right_foot():
 calls = []
 
 
-def add(load, a, b):
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    sum: int
+    terms: np.ndarray
+
+
+def add(a, b):
     calls.append((a, b))
-    return {'sum': np.array([a + b])}
+    return Sum(a + b, np.array([a, b]))
 
 
-def double(load, a, b):
-    return {'sum': 2 * load(sum_of(a, b))['sum']}
+def double(one):
+    return {'sum': np.array(2 * one.sum)}
 
 
-def stop(load):
+def stop():
     raise KeyboardInterrupt
 
 
 def sum_of(a, b):
-    return Run(f'{__name__}:add', {'a': a, 'b': b})
+    return Run(add, {'a': a, 'b': b}, Sum)
 
 
 def test_a_finished_run_is_not_done_again(tmp_path):
     calls.clear()
     store = Store(tmp_path / 'runs')
-    run = Run(f'{__name__}:double', {'a': 1, 'b': 2}, (sum_of(1, 2),))
+    run = Run(double, {'one': sum_of(1, 2)})
     fractions = []
     perform_all([run, sum_of(1, 2)], store, progress=fractions.append)
     perform_all([run, sum_of(1, 2)], store)
@@ -280,36 +284,47 @@ def test_other_parameters_are_another_run(tmp_path):
 
 
 def test_the_key_of_a_run_has_all_code_and_what_it_needs(monkeypatch):
-    needing = Run(f'{__name__}:double', {}, (sum_of(1, 2),))
-    keys = [needing.key(), Run(f'{__name__}:double', {}, (sum_of(1, 3),)).key()]
+    needing = Run(double, {'one': sum_of(1, 2)})
+    keys = [needing.key(), Run(double, {'one': sum_of(1, 3)}).key()]
     monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
     keys.append(needing.key())
-    assert len(set(map(repr, keys))) == 3
+    assert len(set(keys)) == 3
 
 
 def test_a_damaged_result_is_made_again(tmp_path):
     store, run = Store(tmp_path), sum_of(1, 2)
     perform(run, store)
-    path = store.path(run.kind, run.key())
+    path = store.path(run)
     path.write_bytes(path.read_bytes()[:40])
     calls.clear()
-    assert perform(run, store)['sum'] == 3
+    for _ in range(2):
+        result = perform(run, store)
+        assert result.sum == 3
+        np.testing.assert_array_equal(result.terms, [1, 2])
     assert calls == [(1, 2)]
 
 
 def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        perform_all([sum_of(1, 2), Run(f'{__name__}:stop', {})], store)
+        perform_all([sum_of(1, 2), Run(stop, {})], store)
     assert [path.name.partition('-')[0] for path in tmp_path.iterdir()] == ['add']
 
 
-def test_processes_give_the_same_results(tmp_path):
-    campaign = Campaign.of(Experiment(steps=6, seeds=4))
-    runs = [campaign.phases(SETUP_B), campaign.phases(SETUP_D)]
+@pytest.fixture(scope='module')
+def cluster():
+    """Two processes that wait for runs."""
+    pytest.importorskip('distributed')
+    with connected(Cluster(2), 2) as client:
+        yield Cluster(scheduler=client.scheduler.address)
+
+
+def test_processes_give_the_same_results(tmp_path, cluster):
+    study = PaperStudy.of(Experiment(steps=6, seeds=2))
+    runs = [study.phases(SETUP_B), study.phases(SETUP_D)]
     one, two = Store(tmp_path / 'one'), Store(tmp_path / 'two')
     perform_all(runs, one)
-    perform_all(runs, two, Cluster(2))
+    perform_all(runs, two, cluster)
     for run in runs:
         np.testing.assert_array_equal(perform(run, one)['measures'], perform(run, two)['measures'])
 
@@ -318,20 +333,17 @@ def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, c
     monkeypatch.setattr('izmp_dynamics.engine.cluster.find_spec', lambda name: None)
     runs = [sum_of(1, 2), sum_of(3, 4)]
     perform_all(runs, Store(tmp_path), Cluster(2))
-    assert perform(runs[1], Store(tmp_path))['sum'] == 7
+    assert perform(runs[1], Store(tmp_path)).sum == 7
     assert 'pip install distributed' in caplog.text
 
 
-def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch):
-    pytest.importorskip('distributed')
-    with connected(Cluster(1), 1) as client:
-        cluster = Cluster(scheduler=client.scheduler.address)
+def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch, cluster):
+    perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
+    assert perform(sum_of(1, 2), Store(tmp_path)).sum == 3
+    monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
+    monkeypatch.setattr(runs_module, 'APPEARS', 0.0)
+    with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
         perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
-        assert perform(sum_of(1, 2), Store(tmp_path))['sum'] == 3
-        monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
-        monkeypatch.setattr(campaign, 'APPEARS', 0.0)
-        with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
-            perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
@@ -379,4 +391,4 @@ def test_a_robot_that_is_not_there_is_a_sentence(tmp_path):
     path = tmp_path / 'experiment.yaml'
     path.write_text('robot: nobody.yaml')
     with pytest.raises(RobotFileError, match=r'nobody\.yaml'):
-        Campaign.of(load_experiment(path))
+        PaperStudy.of(load_experiment(path))

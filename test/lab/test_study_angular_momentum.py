@@ -7,12 +7,17 @@ pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of th
 
 from izmp_lab.studies.angular_momentum import grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
-from izmp_lab.studies.angular_momentum.study import MomentumStudy, Trial, write_robot_file
-from izmp_lab.studies.angular_momentum.walks import WalkOutcome, ZmpScore
+from izmp_lab.studies.angular_momentum.study import MomentumStudy, write_robot_file
+from izmp_lab.studies.angular_momentum.walks import Trial
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import Store, perform
 
 from ..requiring import skip_without
+from .pages import (
+    assert_axes_have_units_and_room,
+    assert_every_figure_is_made,
+    assert_the_page_needs_nothing_else,
+)
 
 
 @pytest.fixture(scope='module')
@@ -48,20 +53,17 @@ def test_every_claim_holds_and_none_is_a_matter_of_this_computers_speed(results)
     }  # fmt: skip
 
 
-def test_every_picture_is_drawn_and_told(results, folder):
-    assert [picture.name for picture in results.pictures] == list(FIGURES)
-    for picture in results.pictures:
-        assert (folder / f'{picture.name}.png').stat().st_size > 5_000
-        for _, text in picture.caption():
-            assert '{' not in text
-        assert f'id="{picture.name}"' in results.page.read_text()
+def test_the_page_is_complete(results, folder):
+    assert_every_figure_is_made(results, folder, FIGURES, rows_at_least=3)
+    assert_axes_have_units_and_room(results, {'schemes', 'choices', 'timings', 'weights'})
+    assert_the_page_needs_nothing_else(folder)
     assert 'nan' not in results.page.read_text()
 
 
 def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
     cells = {
-        (time, bool(changed)): ZmpScore.from_arrays(
-            load(study.score(study.biped31, Trial('E4', time, 0.25, changed=changed)))
+        (time, bool(changed)): load(
+            study.score(study.biped31, Trial('E4', time, 0.25, changed=changed))
         )
         for time in (0.6, 0.8)
         for changed in ({}, grid.FINE)
@@ -73,9 +75,7 @@ def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
 
 def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots(study, load):
     coarse, fine = (
-        ZmpScore.from_arrays(
-            load(study.score(study.biped31, Trial('E4', 0.75, 0.25, changed=changed)))
-        )
+        load(study.score(study.biped31, Trial('E4', 0.75, 0.25, changed=changed)))
         for changed in ({}, grid.FINE)
     )
     assert not grid.works(coarse)
@@ -85,9 +85,7 @@ def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots
 
 def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load):
     walks = {
-        scheme: WalkOutcome.from_arrays(
-            load(study.executed(study.biped31, Trial(scheme, sole=0.08, steps=8)))
-        )
+        scheme: load(study.executed(study.biped31, Trial(scheme, sole=0.08, steps=8)))
         for scheme in ('E1', 'E4')
     }
     assert walks['E1'].falls_in
@@ -97,7 +95,7 @@ def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load)
 
 def test_a_step_that_cannot_be_made_is_kept_with_its_reason(study, load):
     run = study.score(study.biped31, Trial('E4', 0.8, 0.6))
-    score = ZmpScore.from_arrays(load(run))
+    score = load(run)
     assert 'leg would have to reach' in score.refused
     assert not grid.works(score)
 

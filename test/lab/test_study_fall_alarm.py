@@ -23,11 +23,12 @@ from izmp_lab.studies.fall_alarm.trials import (
     received,
     trials_of,
 )
+from izmp_lab.studies.robot_key import RobotKey
 
 
 def test_trials_have_seeds_from_the_first_one_on():
-    runs = FallStudy.of(12, 20_000).runs()
-    tried = [(r.parameters['kind'], r.parameters['first'], r.parameters['count']) for r in runs]
+    runs = FallStudy.of(12, 20_000).runs().values()
+    tried = [(run.given['kind'], run.given['first'], run.given['count']) for run in runs]
     walks = [('walking', 20_000, 5), ('walking', 20_005, 5), ('walking', 20_010, 2)]
     assert tried == [*walks, ('standing', 20_000, 1)]
     assert settings(FallStudy.of(12, 20_000))['trials, walking'].startswith(
@@ -40,9 +41,9 @@ def standing():
     """Two short stances: a small push, and one that fells the robot."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, 'STAND', 4.5)
-        file = {'file': str(find_resource(ROBOT))}
-        calm = batch(None, file, 'standing', 1, 1, 2.0)
-        pushed = batch(None, file, 'standing', 2, 1, 40.0)
+        robot = RobotKey.of(find_resource(ROBOT))
+        calm = batch(robot, 'standing', 1, 1, 2.0)
+        pushed = batch(robot, 'standing', 2, 1, 40.0)
     trials._stance.cache_clear()
     return calm, pushed
 
@@ -69,7 +70,7 @@ def test_the_alarm_of_a_threshold_is_that_of_the_node(standing):
 def test_the_same_seed_gives_the_same_trial(standing):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, 'STAND', 4.5)
-        again = batch(None, {'file': str(find_resource(ROBOT))}, 'standing', 2, 1, 40.0)
+        again = batch(RobotKey.of(find_resource(ROBOT)), 'standing', 2, 1, 40.0)
     trials._stance.cache_clear()
     (found,), (expected,) = trials_of(again), trials_of(standing[1])
     for name in ('seed', 'pushes', 'time', 'probability', 'alarm', 'fallen'):

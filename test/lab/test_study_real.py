@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.real.logs import LogStudy, find_logs
+from izmp_lab.studies.real.logs import LogStudy
 from izmp_lab.studies.real.page import NOTHING, WINDOW, _liveliest, page
 
 from ..conftest import REPOSITORY
@@ -27,7 +27,7 @@ def logs(sway, tmp_path_factory):
 
 
 def test_what_is_found_and_why_others_are_not(logs):
-    found = find_logs(logs)
+    found = LogStudy.of(logs)
     assert [log.name for log in found.found] == ['one']
     assert len(found.skipped) == 2
     assert 'bare' in found.skipped[0]
@@ -38,14 +38,14 @@ def test_what_is_found_and_why_others_are_not(logs):
 def test_two_robot_files_are_two_evaluations(logs, tmp_path):
     shutil.copytree(logs / 'one', tmp_path / 'one')
     shutil.copy(tmp_path / 'one' / 'robot.yaml', tmp_path / 'one' / 'robot_foot.yaml')
-    names = [log.name for log in find_logs(tmp_path).found]
+    names = [log.name for log in LogStudy.of(tmp_path).found]
     assert names == ['one_robot', 'one_robot_foot']
 
 
 def test_another_recording_is_another_run(logs, tmp_path):
     shutil.copytree(logs / 'one', tmp_path / 'one')
-    (log,) = find_logs(tmp_path).found
-    study = LogStudy(find_logs(tmp_path))
+    (log,) = LogStudy.of(tmp_path).found
+    study = LogStudy.of(tmp_path)
     before = study.evaluation(log, filtered=True).key()
     assert before != study.evaluation(log, filtered=False).key()
     with (tmp_path / 'one' / 'robot.yaml').open('a') as file:
@@ -81,6 +81,6 @@ def test_the_window_is_where_y_moves_most():
 
 
 def test_a_robot_file_of_the_examples_serves_a_recording_without_one(icub_walking):
-    (log,) = find_logs(icub_walking).found
+    (log,) = LogStudy.of(icub_walking).found
     assert log.robot == REPOSITORY / 'examples' / 'icub_walking' / 'robot.yaml'
     assert log.urdf == icub_walking / 'robot.urdf'

@@ -66,6 +66,9 @@ def test_other_walks(parameters):
 def test_no_knife_edge(physics):
     walk = planned(steps=20)
     check_cop_and_drift(walk, walked(walk, **physics))
+    up = planned(steps=10, slope=SLOPE_10_DEG)
+    run = walked(up, Slope(up.ramp), **physics)
+    assert np.abs(run.truth.root.position[-1, 1]) <= 0.010
 
 
 def test_planned_torques_are_those_the_servos_give():

@@ -181,12 +181,17 @@ def test_no_proto_has_the_name_of_a_base_node(robot):
     assert not [node for node in NODES if node.endswith('Proto')]
 
 
-def test_nothing_is_downloaded(world):
+def test_nothing_is_downloaded_and_all_is_silent(world):
     text = world.world.read_text() + world.proto.read_text()
     assert not re.search(r'https?:|webots:', text)
     for node in proto_of(world).nodes[0].nodes():
         if node.type.endswith('Motor'):
             assert node.fields['sound'] == ''  # the default is an asset
+    (info,) = (n for n in parse(world.world.read_text()).nodes if n.type == 'WorldInfo')
+    contacts = [contact.fields for contact in info.fields['contactProperties']]
+    materials = [(c['material1'], c['material2']) for c in contacts]
+    assert materials == [('sole', 'ground'), ('default', 'ground')]
+    assert all(c[f'{sound}Sound'] == '' for c in contacts for sound in ('bump', 'roll', 'slide'))
 
 
 def test_mass_com_and_inertia_are_the_urdfs(made):
@@ -466,15 +471,6 @@ def test_ground_is_that_of_the_simulation(world):
         R, p = pose(solid)
         height = p[2] - (R[:2, 2] @ ([x, 0.0] - p[:2])) / R[2, 2]
         assert height == pytest.approx(float(terrain.height(np.array([x, 0.0]))), abs=1e-9)
-
-
-def test_whatever_touches_the_ground_is_silent(world):
-    (info,) = (n for n in parse(world.world.read_text()).nodes if n.type == 'WorldInfo')
-    contacts = [contact.fields for contact in info.fields['contactProperties']]
-    assert [(c['material1'], c['material2']) for c in contacts] == [
-        ('sole', 'ground'), ('default', 'ground'),
-    ]  # fmt: skip
-    assert all(c[f'{sound}Sound'] == '' for c in contacts for sound in ('bump', 'roll', 'slide'))
 
 
 def test_level_ground_has_no_ramp(tmp_path):

@@ -1,10 +1,14 @@
 """A sink for the plugin without ROS: keeps what it is given, and writes it as a bag."""
 
+from collections.abc import Mapping
+from operator import attrgetter
 from types import SimpleNamespace
+
+import numpy as np
 
 from izmp_lab.nodes.webots_driver import WebotsDriver
 from izmp_lab.simulation.recording import record_sensors
-from izmp_lab.simulation.simulated_run import joined
+from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 
 
 class Recorder:
@@ -50,7 +54,25 @@ class Recorder:
         return self.sentences('warning', 'error')
 
     def signals(self):
-        return joined(self.samples)
+        """All samples as one; each has the sensors of the first."""
+        samples = self.samples
+
+        def column(of):
+            values = [of(sample) for sample in samples]
+            if isinstance(values[0], Mapping):
+                return {key: np.concatenate([value[key] for value in values]) for key in values[0]}
+            return None if values[0] is None else np.concatenate(values)
+
+        imu = ('angular_velocity', 'specific_force', 'orientation_xyzw')
+        rest = ('accelerometers', 'position', 'wrenches')
+        return SensorSignals(
+            samples[0].joint_names,
+            column(attrgetter('stamps')),
+            column(attrgetter('q')),
+            None,
+            ImuSignals(*(column(attrgetter(f'imu.{name}')) for name in imu)),
+            *(column(attrgetter(name)) for name in rest),
+        )
 
     def write(self, file, path):
         record_sensors(self.signals(), file, path)

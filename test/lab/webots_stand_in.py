@@ -6,8 +6,7 @@ and where they sit, where the robot stands, how strong its motors are. What it i
 
 * a motor's position control: velocity = P · (target − position), at most maxVelocity, which the
   solver enforces as a constraint, as ODE does; a target set now acts in the following step. The
-  torque that this takes is noted, not limited. (With `plan`, the motors are the servos of the
-  MuJoCo plant instead, with the torques of that plan, to compare with its recording.)
+  torque that this takes is noted, not limited.
 * sensors change only on steps and at their sampling periods. Before the first sample a
   PositionSensor is nan, so are GPS, Gyro and Accelerometer; the quaternion of an InertialUnit is
   garbage.
@@ -194,7 +193,6 @@ class StandIn:
     Args:
         world: files that `make_world` wrote.
         end: robot time at which the simulator is closed [s].
-        plan: whose torques the servos of the MuJoCo plant get; motors like Webots' if None.
 
     Attributes:
         robot: what the plugin gets as `webots_node.robot`.
@@ -203,7 +201,7 @@ class StandIn:
         pushes: (time [ms], body, force [N]) of each step of a push.
     """
 
-    def __init__(self, world, end=math.inf, plan=None):
+    def __init__(self, world, end=math.inf):
         document = parse(Path(world.world).read_text())
         proto = parse(Path(world.proto).read_text()).nodes[0]
         place = next(node for node in document.nodes if node.name == 'ROBOT')
@@ -212,7 +210,6 @@ class StandIn:
         self.time_step = int(info.fields['basicTimeStep'][0])
         self.dt = 1e-3 * self.time_step
         self.now, self.end = 0, 1e3 * end
-        self.plan, self.row = plan, 0
         self.pushes = []
         self.file = load_robot_file(world.robot)
         self.links, self.devices = {}, {}
@@ -257,14 +254,12 @@ class StandIn:
         return Flat()
 
     def _build(self, terrain, proto):
-        """MuJoCo's model; with a constraint for each motor unless there is a plan for servos."""
+        """MuJoCo's model with a constraint for each motor."""
         for node in proto.nodes():
             if node.type == 'RotationalMotor':
                 motor = Motor(node)
                 self.devices[motor.name] = motor
         physics = Physics(time_step=self.dt)
-        if self.plan is not None:
-            return build_mujoco(self.file, physics, terrain=terrain)
         robot = load_model(self.file.urdf_path, self.file.root)
         limp = dict.fromkeys(robot.joint_names, LIMP)
         plant = build_mujoco(self.file, physics, limp, terrain)
@@ -291,7 +286,6 @@ class StandIn:
                 position = node.fields['jointParameters'].fields['position'][0]
                 self.data.qpos[self.model.joint(joint).qposadr[0]] = position
                 self.devices[joint].target = position
-        self.reference = self.data.qpos[self.plant.q_columns].copy()
 
     def _add_devices(self, node, link=None):
         """Make the devices that a solid carries, and those of the solids below it."""
@@ -374,28 +368,14 @@ class StandIn:
             compute(self.model, self.data)
 
     def _command(self):
-        """Set the targets of the motors in the constraints or servos."""
+        """Set the targets of the motors in the constraints."""
         motors = [self.devices[joint] for joint in self.plant.robot.joint_names]
         targets = np.array([motor.target for motor in motors])
-        if self.plan is not None:
-            self._command_servos(targets)
-            return
         gain = np.array([motor.gain for motor in motors])
         limit = np.array([motor.max_velocity for motor in motors])
         now = self.data.qpos[self.plant.q_columns]
         velocity = np.clip(gain * (targets - now), -limit, limit)
         self.model.eq_data[:, 0] = now + velocity / gain
-
-    def _command_servos(self, targets):
-        """The plant's servos: the set point of this instant was the target one step ago."""
-        rows = self.plan.q
-        if self.row + 1 < len(rows) and np.allclose(self.reference, rows[self.row + 1], 0, 1e-12):
-            self.row += 1
-        servos = self.plant.servos
-        kp, kv = (np.array([getattr(servo, gain) for servo in servos]) for gain in ('kp', 'kv'))
-        extra = kv * self.plan.qd[self.row] + self.plan.feed_forward[self.row]
-        self.data.ctrl[self.plant.ctrl_columns] = self.reference + extra / kp
-        self.reference = targets
 
     def _note(self, row):
         """Keep what belongs to the instant at which the step began."""
@@ -405,9 +385,8 @@ class StandIn:
         samples.effort[row] = data.actuator_force[self.plant.ctrl_columns]
         take_contacts(self.plant, data, samples.ground[row])
         samples.count += 1
-        if self.plan is None:
-            equalities = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
-            self.torque = np.maximum(self.torque, np.abs(data.efc_force[equalities]))
+        equalities = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+        self.torque = np.maximum(self.torque, np.abs(data.efc_force[equalities]))
         self.forces = self._forces_of_contacts()
 
     def _forces_of_contacts(self):

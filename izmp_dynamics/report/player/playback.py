@@ -173,16 +173,16 @@ def _view(scene: Scene, rows: Indices) -> tuple[str, Array, Array]:
 def _walked(scene: Scene, rows: Indices) -> tuple[Array, Array]:
     """Heading (F,) [rad] and place (F, 2) [m] of nif at `rows` (F,), by the feet that carry.
 
-    Held where none carries; a new stretch begins where the last one ended.
+    Held where none carries; a new segment begins where the last one ended.
     """
     ground, take = scene.ground_fixed, scene.evaluation.columns.take
     headings, places = np.zeros(len(rows)), np.zeros((len(rows), 2))
     heading, place = 0.0, np.zeros(2)
-    edges = [0, *changes(ground.stretch).tolist(), len(ground.stretch)]
+    edges = [0, *changes(ground.segment).tolist(), len(ground.segment)]
     for begin, end in pairwise(edges):
         frames = slice(*np.searchsorted(rows, [begin, end]).tolist())
         headings[frames], places[frames] = heading, place
-        if begin == end or ground.stretch[begin] < 0:
+        if begin == end or ground.segment[begin] < 0:
             continue
         at = np.concatenate([[begin], rows[frames], [end - 1]])
         nif_R_root = scene.evaluation.nif_R_root(at)

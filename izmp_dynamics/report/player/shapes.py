@@ -9,7 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.report.player.visuals import (
+from izmp_dynamics.model.visuals import (
     Mesh,
     Rgb,
     Visual,

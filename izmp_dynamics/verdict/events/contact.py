@@ -76,30 +76,21 @@ def steps(contacts: Sequence[Contact], timeline: Timeline) -> Iterator[Event]:
             if not known[before:row].all():
                 landed = NONE
             if carries[row]:
-                landed = at
+                landed, sentence = at, f'Foot {name} touches down'
                 force = contact.foot.normal_force[timeline.within(at, at + LANDING)]
                 peak = float(np.fmax.reduce(force, initial=NONE))
-                yield _touchdown(name, at, peak)
+                if np.isfinite(peak):
+                    sentence += f', with a peak of {newtons(peak)} in the next {seconds(LANDING)}'
+                yield Event(at, at, 'touchdown', sentence, name, peak, 'N')
             else:
-                yield _lift_off(name, at, at - landed)
+                stance, sentence = at - landed, f'Foot {name} lifts off'
+                if np.isfinite(stance):
+                    sentence += f' after {seconds(stance)} on the ground'
+                yield Event(at, at, 'lift-off', sentence, name, stance, 's')
             before = row
 
 
-def _touchdown(name: str, at: float, force: float) -> Event:
-    sentence = f'Foot {name} touches down'
-    if np.isfinite(force):
-        sentence += f', with a peak of {newtons(force)} in the next {seconds(LANDING)}'
-    return Event(at, at, 'touchdown', sentence, name, force, 'N')
-
-
-def _lift_off(name: str, at: float, stance: float) -> Event:
-    sentence = f'Foot {name} lifts off'
-    if np.isfinite(stance):
-        sentence += f' after {seconds(stance)} on the ground'
-    return Event(at, at, 'lift-off', sentence, name, stance, 's')
-
-
-def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Event]:
+def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> Iterator[Event]:
     """Find the times without load; each is as large as it is long [s].
 
     Args:
@@ -108,21 +99,15 @@ def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Ev
         upright: (K,) where the robot neither falls nor lies.
     """
     if not contacts:
-        return []
+        return
     loaded = np.any([contact.carries for contact in contacts], axis=0)
     timeline = scene.timeline
     first, stop = timeline.runs(scene.in_flight & ~loaded & upright)
     begins, ends = timeline.time[first], timeline.time[stop - 1] + timeline.span[stop - 1]
-    return [
-        _flight(begin, end)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
-        if end - begin >= LEAST
-    ]
-
-
-def _flight(begin: float, end: float) -> Event:
-    lasts = end - begin
-    sentence = f'No foot carries load for {seconds(lasts)}'
-    if lasts > LONGEST_FLIGHT:
-        sentence += ': too long for a flight, so the robot is held or lies'
-    return Event(begin, end, 'flight', sentence, size=lasts, unit='s')
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        lasts = end - begin
+        sentence = f'No foot carries load for {seconds(lasts)}'
+        if lasts > LONGEST_FLIGHT:
+            sentence += ': too long for a flight, so the robot is held or lies'
+        if lasts >= LEAST:
+            yield Event(begin, end, 'flight', sentence, size=lasts, unit='s')

@@ -17,19 +17,14 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.robust import lowest
-from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.held_joints import unknown_foot
-from izmp_dynamics.stability.support_polygon import margins, plane_axes
+from izmp_dynamics.verdict.capture import capture_margins, half_width, slope
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Indices, Mask
-from izmp_dynamics.verdict.tipping import sole_frame
+from izmp_dynamics.verdict.timeline import Indices
 from izmp_dynamics.verdict.verdict import FALLING_HEIGHT, FALLING_SPEED, SHORTEST_TIME, Verdict
-
-SMOOTHING = 0.04
-"""Time over which velocities are averaged [s]."""
 
 BRAKED = 0.5
 """An impact takes this share of the speed of sinking away [-]."""
@@ -57,22 +52,31 @@ def _fall(scene: Scene, low: int, stop: int) -> list[Event]:
     """The stages of a fall after which the robot is down from the row `low` on, until `stop`."""
     time = scene.timeline.time
     near, after = np.searchsorted(time, [time[low] - SEARCHED - 1.0, time[low] + 1.0]).tolist()
-    com, capture = _margins(scene, slice(near, after))
+    com, capture = capture_margins(scene, slice(near, after))
     searched = np.arange(np.searchsorted(time, time[low] - SEARCHED), low + 1) - near
     lost = _for_good(com, searched)
     onset = _for_good(capture, searched if lost is None else searched[searched <= lost])
     lost, onset = (None if row is None else near + row for row in (lost, onset))
-    speed = _sinking_speed(scene)
-    hit = _impact(time[:stop], speed[:stop], low if lost is None else lost, low)
+    over_soles = -slope(time, scene.height, half_width(scene))  # (K,) downwards [m/s]
+    hit = _impact(time[:stop], over_soles[:stop], low if lost is None else lost, low)
     sinks = _sinks(scene, low)
     begin = min(row for row in (onset, lost, sinks) if row is not None)
+    speed = _sinking(scene, over_soles, begin)
     end = stop - 1 if hit is None else hit
     sinking = float(np.nanmax(speed[begin : end + 1], initial=0.0))
     over_feet = bool(np.isfinite(com[searched]).any())
-    stages = [Event(
-        float(time[begin]), float(time[end]), 'fall',
-        _sentence(time, begin, lost, hit, _how(sinking, over_feet)), size=sinking, unit='m/s',
-    )]  # fmt: skip
+    how = 'sinks over its feet' if over_feet else 'sinks'
+    sentence = f'The robot {how if sinking > FALLING_SPEED else "tips"}'
+    if lost is not None:
+        after = seconds(float(time[lost] - time[begin]))
+        sentence = f'The robot falls: point of no return {after} after the onset'
+    if hit is None:
+        sentence += '; the impact is not recorded'
+    else:
+        sentence += f', impact {seconds(float(time[hit] - time[begin]))} after the onset'
+    stages = [
+        Event(float(time[begin]), float(time[end]), 'fall', sentence, size=sinking, unit='m/s')
+    ]
     if lost is not None:
         beyond = -float(capture[lost - near])
         stages.append(Event(
@@ -88,73 +92,6 @@ def _fall(scene: Scene, low: int, stop: int) -> list[Event]:
             size=float(speed[hit]), unit='m/s',
         ))  # fmt: skip
     return stages
-
-
-def _how(sinking: float, over_feet: bool) -> str:
-    if not sinking > FALLING_SPEED:
-        return 'tips'
-    return 'sinks over its feet' if over_feet else 'sinks'
-
-
-def _sentence(time: Array, begin: int, lost: int | None, hit: int | None, how: str) -> str:
-    if lost is None:
-        sentence = f'The robot {how}'
-    else:
-        after = seconds(float(time[lost] - time[begin]))
-        sentence = f'The robot falls: point of no return {after} after the onset'
-    if hit is None:
-        return f'{sentence}; the impact is not recorded'
-    return f'{sentence}, impact {seconds(float(time[hit] - time[begin]))} after the onset'
-
-
-def _margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
-    """(S,) distance of the projections of COM and capture point from the edge [m].
-
-    The velocity is the mean over the time before, so that no push acts before it begins.
-    """
-    evaluation = scene.evaluation
-    if not evaluation.feet:
-        com, capture = np.full((2, rows.stop - rows.start), np.nan)
-        return com, capture
-    up, centre = evaluation.normal[rows], evaluation.com[rows]
-    if evaluation.up is not None:
-        known = np.isfinite(evaluation.up[rows]).all(axis=1, keepdims=True)
-        up = np.where(known, evaluation.up[rows], up)
-    axes = plane_axes(up)
-    velocity = np.full((len(up), 2), np.nan)
-    m = _half_width(scene)
-    earlier = np.maximum(np.arange(len(up)) - m, 0)
-    for k, foot in enumerate(evaluation.feet):
-        R, middle = sole_frame(foot.sole[rows])
-        on: Mask = scene.supporting[rows] == k
-        velocity[on] = _velocity(
-            scene.timeline.time[rows],
-            rotated(axes, centre - middle),
-            rotated(axes, R[:, :, 0]),
-            m,
-        )[earlier[on]]
-    thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
-    loaded = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
-    soles = tuple(foot.sole[rows] for foot in evaluation.feet)
-    com, capture = margins((centre, centre + thrown), soles, loaded, up)
-    return com, capture
-
-
-def _velocity(time: Array, position: Array, fixed: Array, m: int) -> Array:
-    """Velocity (K, 2) on the ground of a position (K, 2) from a sole that rests on it [m/s].
-
-    Args:
-        time: (K,) [s].
-        position: (K, 2) along axes that yaw with the root [m].
-        fixed: (K, 2) a direction that is fixed to the sole, along the same axes.
-        m: instants to either side over which it is averaged.
-    """
-    change = _slope(time, fixed, m)
-    yaw = fixed[:, 0] * change[:, 1] - fixed[:, 1] * change[:, 0]
-    yaw = yaw / np.einsum('ki,ki->k', fixed, fixed)  # of the sole, seen from the axes
-    across = np.column_stack([-position[:, 1], position[:, 0]])
-    velocity: Array = _slope(time, position, m) - yaw[:, None] * across
-    return velocity
 
 
 def _for_good(margin: Array, rows: Indices) -> int | None:
@@ -183,33 +120,30 @@ def _impact(time: Array, speed: Array, begin: int, low: int) -> int | None:
     return begin + fastest + int(np.flatnonzero(until >= UNBRAKED * largest)[-1])
 
 
+def _sinking(scene: Scene, over_soles: Array, begin: int) -> Array:
+    """(K,) speed of the COM downwards [m/s], from when no foot carries on by its acceleration.
+
+    Feet that fly up are no ground. What the speed gains follows from the contact force: g − F/m.
+    """
+    evaluation, m = scene.evaluation, half_width(scene)
+    last = begin + int(np.argmax(~scene.loaded[begin:])) - m - 1
+    if scene.loaded[begin:].all() or last < 0 or 'mr_ad' not in evaluation.tracks:
+        return over_soles
+    up = evaluation.normal[last:]
+    if evaluation.up is not None:
+        up = np.where(np.isfinite(evaluation.up[last:]), evaluation.up[last:], up)
+    force = np.einsum('ki,ki->k', up, evaluation.tracks['mr_ad'].wrench[last:, :3])
+    gains = (evaluation.gravity - force / evaluation.total_mass) * scene.timeline.span[last:]
+    falling = over_soles[last] + np.cumsum(gains)
+    return np.append(over_soles[:last], np.where(np.isfinite(falling), falling, over_soles[last:]))
+
+
 def _sinks(scene: Scene, low: int) -> int:
     """Row at which the COM begins to be lower than when it stands, before it is low."""
     stands = FALLING_HEIGHT * scene.initial_height
     high = np.flatnonzero(scene.height >= stands)
     high = high[: np.searchsorted(high, low)]
     return int(high[-1]) + 1 if len(high) else low
-
-
-def _sinking_speed(scene: Scene) -> Array:
-    """(K,) speed of the centre of mass downwards [m/s]."""
-    return -_slope(scene.timeline.time, scene.height, _half_width(scene))
-
-
-def _half_width(scene: Scene) -> int:
-    """Instants to either side of one by which a velocity is averaged."""
-    return max(1, round(SMOOTHING / 2 / scene.timeline.usual_step))
-
-
-def _slope(time: Array, values: Array, m: int) -> Array:
-    """Derivative of values (K,) or (K, d) between the instants `m` before and after each."""
-    if len(time) < 2:
-        return np.full(values.shape, np.nan)
-    after = np.minimum(np.arange(len(time)) + m, len(time) - 1)
-    before = np.maximum(np.arange(len(time)) - m, 0)
-    span = (time[after] - time[before]).reshape(-1, *[1] * (values.ndim - 1))
-    slope: Array = (values[after] - values[before]) / span
-    return slope
 
 
 @dataclass(frozen=True)
@@ -267,7 +201,10 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         return None
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
-    lead = _lead(found, fall)
+    lead = np.nan
+    if fall is not None:
+        during = [e for e in found if e.end >= fall.begin and e.begin <= fall.end]
+        lead = max((fall.end - event.begin for event in during), default=0.0)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
     known = scene.timeline.total(np.isfinite(probability))
     too_short = not found and known < SHORTEST_TIME
@@ -302,13 +239,6 @@ def _unknown(scene: Scene) -> FallAlarmStatistics | None:
     why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
     nan = np.nan
     return FallAlarmStatistics(None, nan, 0.0, nan, nan, 0.0, nan, f'cannot say: {why}.')
-
-
-def _lead(found: Sequence[Event], fall: Event | None) -> float:
-    if fall is None:
-        return float('nan')
-    during = (event for event in found if event.end >= fall.begin and event.begin <= fall.end)
-    return max((fall.end - event.begin for event in during), default=0.0)
 
 
 def _raised(found: Sequence[Event]) -> str:

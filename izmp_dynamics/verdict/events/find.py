@@ -1,22 +1,21 @@
 """All events of an evaluation in the order of time."""
 
 from collections.abc import Iterator
-from math import isfinite
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
-from izmp_dynamics.diagnosis.in_air import in_air
+from izmp_dynamics.diagnosis.forces import in_air
 from izmp_dynamics.results.evaluation import Foot, Outage
 from izmp_dynamics.stability.support_polygon import Outline
 from izmp_dynamics.verdict.errors import Excursion, excursions_of
 from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
-from izmp_dynamics.verdict.events.event import Event, edge_towards, from_where
+from izmp_dynamics.verdict.events.event import Event, edge_towards
 from izmp_dynamics.verdict.events.fall import alarms, falls
 from izmp_dynamics.verdict.events.slip import slips
 from izmp_dynamics.verdict.formatting import margin_mm, mm, newtons, seconds
-from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics
+from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.verdict import Verdict
@@ -60,10 +59,11 @@ def find_events(
         *flights(scene, contacts, upright_at),
         *slips(scene, contacts, upright_at),
         *fallen,
-        *_sensor_faults(scene),
+        *(fault for outage in scene.evaluation.outages for fault in _outage(scene, outage)),
+        *(fault for foot in scene.evaluation.feet for fault in _offset(scene, foot)),
     ]
     if judged is not None:
-        found += [*_excursions(scene, judged, forces.pushes), *_lowest_margin(scene, judged)]
+        found += [*_excursions(scene, judged, forces), _lowest_margin(scene, judged)]
     return tuple(sorted(found, key=lambda event: (event.begin, event.kind, event.subject)))
 
 
@@ -79,62 +79,36 @@ def _down(scene: Scene, fallen: list[Event]) -> list[tuple[float, float, float]]
 def _pushes(forces: ExternalForces) -> Iterator[Event]:
     for push in forces.pushes:
         end = push.start + push.duration
-        sentence = f'Pushed {_described(push)} for {seconds(push.duration)}'
+        sentence = f'Pushed {push.described} for {seconds(push.duration)}'
         yield Event(push.start, end, 'push', sentence, '', push.size, 'N', push.significance)
 
 
-def _described(push: PushStatistics) -> str:
-    """Where a push came from and how large it was, e.g. 'from behind with 42.0 N'."""
-    return f'{from_where(push.force)} with {newtons(push.size)}'
-
-
-def _excursions(
-    scene: Scene, judged: TrackStatistics, pushes: tuple[PushStatistics, ...]
-) -> list[Event]:
+def _excursions(scene: Scene, judged: TrackStatistics, forces: ExternalForces) -> Iterator[Event]:
     """Make an event of each excursion of the judged track that its error does not explain.
 
     The significance is its depth over the standard deviation per axis of the averaged point.
     An average reaches half of its base to either side, so an excursion may begin as long before
     its cause; a push is named if it acted meanwhile, or if it is within that of an excursion.
     """
-    name = 'CoP' if judged.name == 'cop' else 'IZMP'
-    events = []
-    for found in excursions_of(scene, judged.name, judged.error):
-        if found.cause == 'error':
+    name, sigma = 'CoP' if judged.name == 'cop' else 'IZMP', judged.error.sigma
+    for found in excursions_of(scene, judged.name, judged.error, forces.about(scene)):
+        error = judged.error
+        known = error.usual if found.cause == 'push' else error.uncertainty  # pushes enter that
+        if found.cause == 'error' or found.depth < known:
             continue
         edge = _edge(scene, judged.name, found)
         outside = (
             f'{name}, averaged over {seconds(scene.averaging_time)}, outside {edge} for '
             f'{seconds(found.duration)}, by up to {mm(found.depth)}'
         )
-        reason = _pushed(found, pushes, scene.averaging_time)
+        push = forces.largest_within(*found.cause_within(scene.averaging_time))
+        reason = f'; pushed {push.described}' if push else ''
         if found.cause == 'edge' and np.isfinite(found.cop_margin):
             reason = f'; the measured CoP is at the edge too{reason}'
-        sigma = judged.error.sigma
-        events.append(
-            Event(
-                found.start,
-                found.start + found.duration,
-                'excursion',
-                f'{outside}{reason}',
-                judged.name,
-                found.depth,
-                'm',
-                found.depth / sigma if sigma > 0 else np.nan,
-            )
-        )
-    return events
-
-
-def _pushed(found: Excursion, pushes: tuple[PushStatistics, ...], reach: float) -> str:
-    """The largest push that acted within `reach` [s] of an excursion, if there was one."""
-    end = found.start + found.duration
-    near = [
-        push
-        for push in pushes
-        if push.start <= end + reach and found.start <= push.start + push.duration + reach
-    ]
-    return f'; pushed {_described(max(near, key=lambda push: push.size))}' if near else ''
+        yield Event(
+            found.start, found.start + found.duration, 'excursion', f'{outside}{reason}',
+            judged.name, found.depth, 'm', found.depth / sigma if sigma > 0 else np.nan,
+        )  # fmt: skip
 
 
 def _edge(scene: Scene, name: str, found: Excursion) -> str:
@@ -149,9 +123,9 @@ def _edge(scene: Scene, name: str, found: Excursion) -> str:
     outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
     if outline is None:
         return 'the support polygon'
-    axes = evaluation.nif_R_root(slice(row, row + 1))[0, :2]
-    point = axes @ averaged.point[row]
-    corners = outline.corners @ axes.T
+    rows = np.full(len(outline.corners) + 1, row)
+    seen = scene.seen_ahead(np.vstack([outline.corners, averaged.point[row]]), rows)[:, :2]
+    corners, point = seen[:-1], seen[-1]
     nearest = min(
         (_nearest_on(corners[k - 1], corners[k], point) for k in range(len(corners))),
         key=lambda place: float(np.linalg.norm(point - place)),
@@ -167,30 +141,21 @@ def _nearest_on(start: Array, end: Array, point: Array) -> Array:
     return nearest
 
 
-def _lowest_margin(scene: Scene, judged: TrackStatistics) -> list[Event]:
+def _lowest_margin(scene: Scene, judged: TrackStatistics) -> Event:
     """The instant at which the averaged point is nearest to the edge."""
     margin, at = judged.averaged_margin, judged.averaged_margin_time
-    if not isfinite(margin):
-        return []
     over = seconds(scene.averaging_time)
     sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
     if judged.name != 'cop':  # nothing measures the error of the CoP
         sentence += f' (± {mm(judged.error.uncertainty)})'
-    return [Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')]
+    return Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')
 
 
-def _sensor_faults(scene: Scene) -> list[Event]:
-    """Find the faults of an evaluation."""
-    found = [_outage(scene, outage) for outage in scene.evaluation.outages]
-    found += [_offset(scene, foot) for foot in scene.evaluation.feet]
-    return [event for event in found if event is not None]
-
-
-def _outage(scene: Scene, outage: Outage) -> Event | None:
-    """An outage, of which begin and end are cut to the evaluation; None if it is over before."""
+def _outage(scene: Scene, outage: Outage) -> Iterator[Event]:
+    """An outage, of which begin and end are cut to the evaluation, unless it is over before."""
     stamps = scene.evaluation.stamps
     if not len(stamps) or outage.end <= stamps[0]:
-        return None
+        return
     first, last = int(stamps[0]), int(stamps[-1])
     begin, end = (
         (min(max(stamp, first), last) - first) / NANOSECONDS
@@ -198,22 +163,22 @@ def _outage(scene: Scene, outage: Outage) -> Event | None:
     )
     lasts = (outage.end - outage.begin) / NANOSECONDS
     sentence = f'{outage.topic} {_SENTENCES[outage.reason].format(seconds(lasts))}'
-    return Event(begin, end, 'sensor fault', sentence, outage.topic, lasts, 's')
+    yield Event(begin, end, 'sensor fault', sentence, outage.topic, lasts, 's')
 
 
-def _offset(scene: Scene, foot: Foot) -> Event | None:
+def _offset(scene: Scene, foot: Foot) -> Iterator[Event]:
     """The force that a foot measures in the air, where the joints say that it is there."""
     lifted = in_air(scene.evaluation, foot) & np.isfinite(foot.normal_force)
     if scene.timeline.total(lifted) < LEAST_TIME:
-        return None
+        return
     force = foot.normal_force[lifted]
     offset = float(np.median(force))
     spread = MAD_TO_SIGMA * float(np.median(np.abs(force - offset)))
     sigma = max(spread, 1e-3 * scene.weight)
     if not abs(offset) > max(LEAST_OFFSET * scene.weight, 3.0 * sigma):
-        return None
+        return
     rows = np.flatnonzero(lifted)
     begin, end = scene.timeline.time[rows[[0, -1]]].tolist()
     sentence = f'The force sensor of {foot.name} measures {newtons(offset)} while it is in the air'
-    significance = abs(offset) / sigma
-    return Event(begin, end, 'sensor fault', sentence, foot.name, abs(offset), 'N', significance)
+    size = abs(offset)
+    yield Event(begin, end, 'sensor fault', sentence, foot.name, size, 'N', size / sigma)

@@ -108,16 +108,7 @@ def slips(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Even
         contacts: its feet.
         upright: (K,) where the robot neither falls nor lies: else its feet slide in any case.
     """
-    soles = [
-        _Sole(
-            contact,
-            _firm(scene, contact, upright),
-            *_by_blocks(scene, partial(_sole_frame, contact.foot.sole)),
-            _lever(scene, contact.foot.sole),
-            stays_point(contact.foot.sole),
-        )
-        for contact in contacts
-    ]
+    soles = [_sole_of(scene, contact, upright) for contact in contacts]
     found = [event for sole in soles for event in _against_world(scene, sole, soles)]
     for one, other in permutations(soles, 2):
         if other.is_point:
@@ -132,12 +123,16 @@ def slips(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Even
     return found
 
 
-def _firm(scene: Scene, contact: Contact, upright: Mask) -> Mask:
-    """(K,) where a foot carries so much load that it is neither landing nor lifting off."""
-    force = contact.foot.normal_force
-    light = np.isfinite(force) & ~(force > LEAST_LOAD * scene.weight)
-    firm: Mask = contact.carries & contact.known & contact.foot.loaded & ~light & upright
-    return firm
+def _sole_of(scene: Scene, contact: Contact, upright: Mask) -> _Sole:
+    foot = contact.foot
+    light = np.isfinite(foot.normal_force) & ~(foot.normal_force > LEAST_LOAD * scene.weight)
+    return _Sole(
+        contact,
+        contact.carries & contact.known & foot.loaded & ~light & upright,
+        *_by_blocks(scene, lambda rows: sole_frame(foot.sole[rows])),
+        _lever(scene, foot.sole),
+        stays_point(foot.sole),
+    )
 
 
 def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterator[Event]:
@@ -222,10 +217,6 @@ def _by_blocks(
     return R, p
 
 
-def _sole_frame(sole: Array, rows: slice) -> tuple[Array, Array]:
-    return sole_frame(sole[rows])
-
-
 def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
     """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
     timeline = scene.timeline
@@ -292,8 +283,7 @@ def _bounds(R: Array, p: Array, lever: float, near: tuple[int, int]) -> tuple[in
 def _event(scene: Scene, sole: _Sole, slide: _Slide, in_root: Array, against: str) -> Event:
     """Describe a slip by its way (3,) in root axes [m]."""
     begin, end = scene.timeline.time[[slide.first, slide.last]].tolist()
-    axes = scene.evaluation.nif_R_root(slice(slide.first, slide.first + 1))[0, :2]
-    level = axes @ in_root
+    level = scene.seen_ahead(in_root[None], slice(slide.first, slide.first + 1))[0, :2]
     how = f'slides {where_to(level)}{against}'
     if slide.turned > slide.distance:
         how = f'turns{against} on the ground, its ends'

@@ -13,21 +13,22 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ModelError
 from izmp_dynamics.nodes.health import diagnostic_array
-from izmp_dynamics.nodes.messages import ODOMETRY, odometry_values, stamp_of
+from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import TICK
 from izmp_lab.seesaw.controller import MomentumController
-from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS, ComReference, gains
+from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS
 from izmp_lab.seesaw.loop_check import require_stable
 from izmp_lab.seesaw.nodes.instant_queue import InstantQueue, Ready
 from izmp_lab.seesaw.nodes.messages import (
+    ODOMETRY,
     STATE_TOPICS,
     STATE_TYPES,
     TORQUES,
+    odometry_values,
     state_of,
     torques_message,
 )
@@ -60,13 +61,7 @@ class Balance(Node):
         self._names = robot.model.joint_names
         self.counts: Counter[str] = Counter()
         with announced(self.get_logger(), 'Compiling the controller and checking its stability'):
-            self.controller = MomentumController(
-                robot,
-                Seesaw(),
-                kind,
-                gains(kind, self._names, which),
-                ComReference.parse(reference),
-            )
+            self.controller = MomentumController.named(robot, kind, which, reference)
             self._unstable = self._check()
         self._begin: int | None = None
         self._newest = 0

@@ -1,18 +1,17 @@
-"""Instants that wait, in their order, until all that they need has come or never will."""
+"""Instants that wait, in their order, for the results of their stamps, while they may come."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.signals.stage import Stage
 from izmp_dynamics.signals.stamps import nanoseconds
 
 LONGEST_WAIT = 8.0
-"""An instant does not wait for a result that is behind by more [s]; stages wait less."""
+"""An instant does not wait for a result that is behind by more [s]."""
 
 CAPACITY = 4000
 """Instants that may wait."""
@@ -35,20 +34,18 @@ class Ready(NamedTuple, Generic[Payload]):
 
 
 class InstantQueue(Generic[Payload]):
-    """Brings instants together with results of exactly their stamps, and with stages.
+    """Brings instants together with results of exactly their stamps.
 
     Args:
-        results: topic → numbers per message, the one that comes last at the end.
-        stages: whose signals an instant needs as well.
+        results: topic → numbers per message.
 
     Attributes:
         faults: topic → instants without a result.
     """
 
-    def __init__(self, results: Mapping[str, int], stages: Sequence[Stage] = ()) -> None:
+    def __init__(self, results: Mapping[str, int]) -> None:
         self._results: dict[str, dict[int, Array]] = {topic: {} for topic in results}
         self._nothing = {topic: np.full(width, np.nan) for topic, width in results.items()}
-        self._stages = tuple(stages)
         self._waiting: deque[tuple[int, Payload]] = deque()
         self.faults: dict[str, Faults] = {topic: Counter() for topic in results}
         self.reset()
@@ -83,33 +80,16 @@ class InstantQueue(Generic[Payload]):
 
     def take(self) -> Iterator[Ready[Payload]]:
         """Hand out the instants that are decided, in their order."""
-        while self._waiting:
-            stamp, payload = self._waiting[0]
-            if not self._is_decided(stamp):
-                return
-            self._waiting.popleft()
-            results = tuple(self._result(topic, stamp) for topic in self._results)
-            yield Ready(stamp, payload, results)
-
-    @property
-    def awaited(self) -> str | None:
-        """Topic of a result that the next instant lacks; '' for the instant itself.
-
-        None if it waits for a stage.
-        """
-        stamp = self._waiting[0][0] if self._waiting else self._last + 1
-        for topic in reversed(self._newest):
-            if self._newest[topic] < stamp:
-                return topic
-        return None if self._waiting else ''
+        while self._waiting and self._is_decided(self._waiting[0][0]):
+            stamp, payload = self._waiting.popleft()
+            yield Ready(stamp, payload, tuple(self._result(each, stamp) for each in self._results))
 
     def _is_decided(self, stamp: int) -> bool:
-        newest = self._waiting[-1][0]
-        for result in self._newest.values():
-            if result < stamp and newest - max(result, self._first) <= nanoseconds(LONGEST_WAIT):
-                return False
-        instant = np.array([stamp])
-        return all(stage.decided(instant, newest) for stage in self._stages)
+        oldest = self._waiting[-1][0] - nanoseconds(LONGEST_WAIT)
+        return all(
+            newest >= stamp or max(newest, self._first) < oldest
+            for newest in self._newest.values()
+        )
 
     def _result(self, topic: str, stamp: int) -> Array:
         results = self._results[topic]

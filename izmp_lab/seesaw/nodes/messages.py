@@ -6,7 +6,17 @@ from sensor_msgs.msg import JointState
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.messages import WorldInstant, header, odometry, world_instant
+from izmp_dynamics.nodes.messages import (
+    WorldInstant,
+    header,
+    point,
+    pose_and_twist,
+    quaternion,
+    quaternion_of,
+    rotation_matrix,
+    vector,
+    vector3,
+)
 from izmp_dynamics.nodes.transforms import WORLD
 from izmp_dynamics.signals.imu import NORM_TOLERANCE
 from izmp_lab.seesaw.mujoco_spec import BOARD
@@ -19,6 +29,17 @@ TORQUES = 'torques'
 """JointState with efforts; its stamp is that of the state which it answers."""
 
 STATE_TYPES = (JointState, Odometry, Odometry)
+
+
+ODOMETRY = 13
+"""Numbers of `odometry_values`."""
+
+
+def odometry_values(message: Odometry) -> Array:
+    """(13,) position, quaternion x y z w, linear and angular velocity in the body's axes."""
+    pose, twist = message.pose.pose, message.twist.twist
+    at, turned = vector(pose.position), quaternion(pose.orientation)
+    return np.concatenate([at, turned, vector(twist.linear), vector(twist.angular)])
 
 
 def state_messages(
@@ -88,10 +109,19 @@ def _columns(message: JointState, names: tuple[str, ...], *fields: str) -> list[
 
 
 def _odometry(body: RigidState, stamp: int, frame: str) -> Odometry:
-    instant = WorldInstant(
-        body.rotation, body.position, body.velocity, body.rotation.T @ body.angular_velocity
+    """Pose in the world, and twist in the axes of the body."""
+    R = body.rotation
+    pose, twist = pose_and_twist(
+        WorldInstant(R, body.position, body.velocity, R.T @ body.angular_velocity)
     )
-    return odometry(stamp, instant, WORLD, frame)
+    message = Odometry(header=header(stamp, WORLD), child_frame_id=frame)
+    message.pose.pose.position = point(pose[:3])
+    message.pose.pose.orientation = quaternion_of(pose[3:])
+    message.twist.twist.linear, message.twist.twist.angular = (
+        vector3(twist[:3]),
+        vector3(twist[3:]),
+    )
+    return message
 
 
 def _rigid(values: Array, name: str) -> RigidState | str:
@@ -99,5 +129,5 @@ def _rigid(values: Array, name: str) -> RigidState | str:
         return f'the pose and the velocity of the {name} must be finite numbers'
     if not abs(np.linalg.norm(values[3:7]) - 1.0) <= NORM_TOLERANCE:
         return f'the {name}: {Reason.NO_ROTATION.text}'
-    instant = world_instant(values)
-    return RigidState(instant.p, instant.R, instant.v, instant.R @ instant.angular_velocity)
+    R = rotation_matrix(values[3:7])
+    return RigidState(values[:3], R, R @ values[7:10], R @ values[10:])

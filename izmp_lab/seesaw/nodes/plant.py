@@ -18,7 +18,6 @@ from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import (
     header,
     point,
-    point_stamped,
     quaternion_of,
     stamp_of,
     transform_stamped,
@@ -171,7 +170,7 @@ class Seesaw(Node):
             pose.pose.orientation = quaternion_of(poses[row])
             self._board.publish(pose)
             if np.isfinite(cop[row]).all():
-                self._cop.publish(point_stamped(stamp, BOARD, cop[row]))
+                self._cop.publish(PointStamped(header=header(stamp, BOARD), point=point(cop[row])))
         stamp = int(run.stamps[-1])
         self._transforms.send(
             transform_stamped(stamp, WORLD, BOARD, ground.rotation[-1], ground.position[-1])

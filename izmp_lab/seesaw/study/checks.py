@@ -1,7 +1,6 @@
 """What the runs rest on: equations, the IZMP on the moving board, the two plants."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,17 @@ import numpy as np
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.seesaw.study.izmp import CASES, NAMES, REPLAYED, distances, run_of, share
-from izmp_lab.seesaw.study.printed import LABELS, entry, style
 from izmp_lab.seesaw.study.tasks import (
     CONTROLLERS,
+    CURVES,
     SeesawStudy,
     Track,
     Tracks,
     everywhere,
-    tracks_of,
 )
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.drawing import Curve, heading
+from izmp_lab.studies.publish import at_least, at_most, figure
+from izmp_lab.studies.runs import Arrays, Run
 
 ACCELERATION = 1e-9
 """Largest error of the angular acceleration of the board [rad/s²]."""
@@ -33,9 +32,9 @@ _MARKS: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-@figure(lambda study: (study.equations(),))
-def equations(study: SeesawStudy, load: Load) -> Picture:
-    errors = load(study.equations())
+@figure(lambda study: {'errors': study.equations()})
+def equations(study: SeesawStudy, found: dict[str, Arrays]) -> Picture:
+    errors = found['errors']
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -105,41 +104,25 @@ WRONG: Mapping[str, float] = {'level_seen': 5.0, 'board_still': 5.0}
 """
 
 
-@dataclass(frozen=True)
-class _Style:
-    """Colour by its name in a look, and matplotlib's arguments."""
-
-    colour: str
-    line: Mapping[str, Any]
-
-
-_STYLES = {
-    'level_seen': _Style('ir-md', {'linewidth': 1.1}),
-    'board_still': _Style('other', {'linewidth': 0.8}),
-    REPLAYED: _Style('ink', {'linewidth': 1.1, 'linestyle': (0, (3, 2))}),
+_POINTS = {
+    'level_seen': Curve(NAMES['level_seen'], 'ir-md', '-', 1.1, ''),
+    'board_still': Curve(NAMES['board_still'], 'other', '-', 0.8, ''),
+    REPLAYED: Curve(NAMES[REPLAYED], 'ink', (0, (3, 2)), 1.1, ''),
 }
 
 
-@figure(lambda study: tuple(run_of(study.robot, case) for case in CASES))
-def izmp(study: SeesawStudy, load: Load) -> Picture:
-    found = {case: load(run_of(study.robot, case)) for case in CASES}
-
+@figure(lambda study: {case: run_of(study.robot, case) for case in CASES})
+def izmp(study: SeesawStudy, found: dict[str, Arrays]) -> Picture:
     def draw(look: Look, width: float) -> Any:
-        shown = tuple(_STYLES)
         legend = [
             Entry('true CoP', line(look, 'cop', linewidth=2.4)),
-            *(
-                Entry(NAMES[name], line(look, _STYLES[name].colour, **_STYLES[name].line))
-                for name in shown
-            ),
+            *(curve.entry(look) for curve in _POINTS.values()),
         ]
         canvas, axes = panels(width, 2, legend, height=2.7, titles=True)
         for ax, (case, points) in zip(axes, found.items(), strict=True):
             ax.plot(points['times'], 1e3 * points['cop'][:, 1], color=look['cop'], linewidth=2.4)
-            for name in shown:
-                style = _STYLES[name]
-                colour = look[style.colour]
-                ax.plot(points['times'], 1e3 * points[name][:, 1], color=colour, **style.line)
+            for name, curve in _POINTS.items():
+                ax.plot(points['times'], 1e3 * points[name][:, 1], **curve.style(look))
             reach = 2.0 * 1e3 * float(np.nanmax(np.abs(points['cop'][:, 1])))
             ax.set(xlabel='time [s]', ylabel='y on the board [mm]', ylim=(-reach, reach))
             ax.set_xlim(0.0, float(points['times'][-1]))
@@ -186,11 +169,9 @@ def _izmp_facts(found: Mapping[str, Arrays]) -> tuple[Fact, ...]:
     limits = {REPLAYED: LARGEST_REPLAYED}
     for case, points in found.items():
         largest = 1e6 * float(distances(points, 'moving').max())
-        facts.append(
-            Fact(f'exact_{case}', f'{NAMES["moving"]}: largest distance from the true CoP, {case}',
-                 largest, 'nm', 4, wanted=f'≤ {LARGEST_EXACT:g} nm',
-                 holds=largest <= LARGEST_EXACT and share(points) >= LEAST_SHARE)
-        )  # fmt: skip
+        label = f'{NAMES["moving"]}: largest distance from the true CoP, {case}'
+        facts.append(at_most(f'exact_{case}', label, largest, LARGEST_EXACT, 'nm', 4,
+                             sound=share(points) >= LEAST_SHARE))  # fmt: skip
     for name, text in NAMES.items():
         for case, points in found.items():
             distance = distances(points, name)
@@ -210,47 +191,54 @@ def _izmp_facts(found: Mapping[str, Arrays]) -> tuple[Fact, ...]:
                          wanted=f'≥ {WRONG[name]:g}', holds=times >= WRONG[name] and complete)
                 )  # fmt: skip
     for case, points in found.items():
-        part = share(points)
         label = f'instants without a push that are evaluated, {case}'
-        facts.append(Fact(f'{case}_share', label, part, '%', 2, wanted=f'≥ {LEAST_SHARE:g} %',
-                          holds=part >= LEAST_SHARE))  # fmt: skip
+        facts.append(at_least(f'{case}_share', label, share(points), LEAST_SHARE, '%'))
     return tuple(facts)
 
 
 LARGEST_DIFFERENCE = 15.0
 """Between the plants [%]."""
 
-EQUILIBRIUM, CONSTRAINT = 1e-9, 1e-5
-"""Largest drift from the equilibrium and of the constraints in the KKT plant [m], [rad]."""
+EQUILIBRIUM = 1.0
+"""Largest drift from the equilibrium in the KKT plant [nm], [nrad]."""
+
+CONSTRAINT = 1e-5
+"""Largest drift of the constraints in the KKT plant [m], [rad]."""
 
 
-def _plants_runs(study: SeesawStudy) -> tuple[Run, ...]:
-    at_rest = [study.rest(name) for name in CONTROLLERS]
-    return (*everywhere(study.push), *everywhere(study.sine), *at_rest)
+def _plants_runs(study: SeesawStudy) -> dict[Any, Run]:
+    return {
+        **{('push', *key): run for key, run in everywhere(study.push).items()},
+        **{('sine', *key): run for key, run in everywhere(study.sine).items()},
+        **{('rest', name): study.rest(name) for name in CONTROLLERS},
+    }
 
 
 @figure(_plants_runs)
-def plants(study: SeesawStudy, load: Load) -> Picture:
-    pushed, swinging = tracks_of(study.push, load), tracks_of(study.sine, load)
-    at_rest = {name: Track.of(load(study.rest(name))) for name in CONTROLLERS}
+def plants(study: SeesawStudy, found: dict[Any, Track]) -> Picture:
+    pushed, swinging = (
+        {key[1:]: track for key, track in found.items() if key[0] == case}
+        for case in ('push', 'sine')
+    )
+    at_rest = {name: found['rest', name] for name in CONTROLLERS}
 
     def draw(look: Look, width: float) -> Any:
         thick: dict[str, Any] = {'linestyle': '-', 'linewidth': 2.4}
         thin: dict[str, Any] = {'linestyle': (0, (2, 2)), 'linewidth': 1.0}
         legend = [
-            *(entry(look, name, f'{LABELS[name]}, MuJoCo', **thick) for name in CONTROLLERS),
+            *(c.entry(look, text=f'{c.label}, MuJoCo', **thick) for c in CURVES.values()),
             Entry('KKT', line(look, 'ink', **thin)),
         ]
         canvas, axes = panels(width, 2, legend, titles=True)
         for ax, tracks, title in zip(axes, (pushed, swinging), ('push', 'sine'), strict=True):
             for name in CONTROLLERS:
                 mujoco, kkt = tracks['mujoco', name], tracks['kkt', name]
-                ax.plot(mujoco.times, mujoco.angle, **style(look, name, **thick))
+                ax.plot(mujoco.times, mujoco.angle, **CURVES[name].style(look, **thick))
                 ax.plot(kkt.times, kkt.angle, color=look['ink'], **thin)
             ax.set(xlabel='time [s]', ylabel='θ [°]')
             begin = study.push_time - 1.0 if title == 'push' else 0.0
             ax.set_xlim(begin, begin + 10.0)
-            ax.set_title(title, fontsize=9.5, loc='left')
+            heading(ax, title)
         return canvas
 
     return Picture(
@@ -268,7 +256,7 @@ def plants(study: SeesawStudy, load: Load) -> Picture:
         data=Table(
             ('case', 'controller', 'MuJoCo', 'KKT', 'unit'),
             [
-                [case, LABELS[name], mujoco, kkt, unit]
+                [case, CURVES[name].label, mujoco, kkt, unit]
                 for case, name, mujoco, kkt, unit in _compared(pushed, swinging)
             ],
         ),
@@ -293,19 +281,12 @@ def _plants_facts(
         difference = 100.0 * abs(mujoco - kkt) / abs(kkt)
         differences.append(difference)
         key = f'{name}_{len(differences)}'
-        yield Fact(key, f'{LABELS[name]}, {case}: difference of the plants', difference, '%', 2,
-                   wanted=f'≤ {LARGEST_DIFFERENCE:g} %',
-                   holds=difference <= LARGEST_DIFFERENCE and sound)  # fmt: skip
+        label = f'{CURVES[name].label}, {case}: difference of the plants'
+        yield at_most(key, label, difference, LARGEST_DIFFERENCE, '%', sound=sound)
     yield Fact('difference', 'largest of these', max(differences), '%', 2)
-    yield Fact(
-        'equilibrium',
-        'drift of joints and board from the equilibrium, KKT',
-        1e9 * max(track.deviation for track in at_rest.values()),
-        'nrad',
-        4,
-        wanted=f'≤ {1e9 * EQUILIBRIUM:g} nrad',
-        holds=all(track.deviation <= EQUILIBRIUM and track.sound for track in at_rest.values()),
-    )
+    yield at_most('equilibrium', 'drift of joints and board from the equilibrium, KKT',
+                  1e9 * max(track.deviation for track in at_rest.values()), EQUILIBRIUM, 'nrad', 4,
+                  sound=all(track.sound for track in at_rest.values()))  # fmt: skip
     drift = max(tracks['kkt', name].drift for tracks in (pushed, swinging) for name in CONTROLLERS)
     yield Fact('constraint', 'largest error of a constraint, KKT', 1e6 * drift, 'µm or µrad', 3,
                wanted=f'≤ {1e6 * CONSTRAINT:g}', holds=drift <= CONSTRAINT and sound)  # fmt: skip

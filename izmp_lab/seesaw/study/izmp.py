@@ -16,7 +16,7 @@ from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.runs import Arrays, Run
 from izmp_lab.walking.plan import RootMotion
 
 ASSUMPTIONS: Mapping[str, str] = {
@@ -151,19 +151,17 @@ CASES: Mapping[str, tuple[str, str, float]] = {
 _SETTLED = 0.2
 """Before it the feet sink into the soft contacts [s]."""
 
-_FUNCTION = 'izmp_lab.seesaw.study.izmp:board_points'
-
 
 def run_of(robot: str, case: str, controller: str = 'mixed') -> Run:
     """The run of a case; its result is that of `board_points`."""
     reference, push, duration = CASES[case]
     parameters = {'robot': robot, 'controller': controller, 'reference': reference,
                   'push': push, 'duration': duration}  # fmt: skip
-    return Run(_FUNCTION, parameters, effort=duration, data=robot_digest(robot))
+    return Run(board_points, parameters, data=robot_digest(robot), effort=duration)
 
 
 def board_points(
-    load: Load, robot: str, controller: str, reference: str, push: str, duration: float
+    robot: str, controller: str, reference: str, push: str, duration: float
 ) -> Arrays:
     """Balance in MuJoCo, record, replay; all at the K instants of the replay.
 
@@ -175,16 +173,12 @@ def board_points(
     from izmp_lab.seesaw.board import Seesaw
     from izmp_lab.seesaw.closed_loop import balance_on_seesaw
     from izmp_lab.seesaw.controller import MomentumController
-    from izmp_lab.seesaw.gains import ComReference, gains
     from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder, record_seesaw
     from izmp_lab.simulation.physics import Shove
 
     balancing, recorder = load_balancing_robot(robot), SeesawRecorder()
     plant = MujocoSeesaw(balancing, Seesaw(), observer=recorder)
-    own = gains(controller, balancing.model.joint_names)
-    control = MomentumController(
-        balancing, plant.seesaw, controller, own, ComReference.parse(reference)
-    )
+    control = MomentumController.named(balancing, controller, reference=reference)
     pushes = [Shove.parse(push, balancing.torso)] if push else []
     balance_on_seesaw(plant, control, duration, pushes)
     run = recorder.run(plant, f'seesaw {controller}')
@@ -208,13 +202,13 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     from izmp_dynamics.bags.reader import BagReader
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
     from izmp_dynamics.recording.recording import Recording
+    from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
     from izmp_lab.seesaw.mujoco_spec import ROBOT_YAML
 
     robot = load_robot_file(bag / ROBOT_YAML)
     with BagReader(bag) as reader:
-        recording = Recording(reader, robot, load_model(robot.urdf_path, robot.root))
+        recording = Recording(reader, robot, load_model(robot.read_urdf(), robot.root))
         parts = list(evaluate_recording(recording, make_evaluator(recording)))
     points = [part.frame.points(part.points['mr_ad']) for part in parts if part.frame is not None]
     return np.concatenate([part.stamps for part in parts]), np.concatenate(points)

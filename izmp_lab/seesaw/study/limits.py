@@ -7,10 +7,9 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.seesaw.study.printed import LABELS, MARKERS, entry, style
-from izmp_lab.seesaw.study.tasks import CONTROLLERS, SETTLING, SeesawStudy, Track
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load
+from izmp_lab.seesaw.study.tasks import CONTROLLERS, CURVES, SETTLING, SeesawStudy, Track
+from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.runs import Arrays
 
 ROBOT, MIXED, WITHOUT, TUNED = 'CoM of robot', 'CoM of mixed', 'and no integral', 'tuned'
 SETS: Mapping[str, Mapping[str, Any]] = {
@@ -26,25 +25,20 @@ LARGEST_TUNED = {'mixed': 1.0, 'robot': 1.5}
 
 
 @figure(
-    lambda study: tuple(
-        study.sine(name, **other) for other in SETS.values() for name in CONTROLLERS
-    )
-)
-def gains(study: SeesawStudy, load: Load) -> Picture:
-    tracks = {
-        (text, name): Track.of(load(study.sine(name, **other)))
+    lambda study: {
+        (text, name): study.sine(name, **other)
         for text, other in SETS.items()
         for name in CONTROLLERS
     }
-
+)
+def gains(study: SeesawStudy, tracks: dict[tuple[str, str], Track]) -> Picture:
     def draw(look: Look, width: float) -> Any:
-        own: dict[str, Any] = {'markersize': 6, 'linewidth': 0.8}
-        legend = [entry(look, name, marker=MARKERS[name], **own) for name in CONTROLLERS]
+        legend = [curve.entry(look, 6, linewidth=0.8) for curve in CURVES.values()]
         canvas, (ax,) = panels(width, 1, legend)
         places = np.arange(len(SETS))
         for name in CONTROLLERS:
             errors = [tracks[text, name].rmse() for text in SETS]
-            ax.plot(places, errors, **style(look, name, marker=MARKERS[name], **own))
+            ax.plot(places, errors, **CURVES[name].style(look, 6, linewidth=0.8))
         ax.set_xticks(places, list(SETS))
         ax.set(yscale='log', ylabel='RMS error of the CoM [mm]', xlabel='gains')
         ax.set_yticks([0.5, 1, 2, 5, 10, 20, 50], ['0.5', '1', '2', '5', '10', '20', '50'])
@@ -78,7 +72,7 @@ def gains(study: SeesawStudy, load: Load) -> Picture:
         data=Table(
             ('gains', 'controller', 'RMS error [mm]', 'largest |θ| [°]'),
             [
-                [text, LABELS[name], track.rmse(), track.largest_angle()]
+                [text, CURVES[name].label, track.rmse(), track.largest_angle()]
                 for (text, name), track in tracks.items()
             ],
         ),
@@ -98,10 +92,9 @@ def _facts(tracks: Mapping[tuple[str, str], Track]) -> Iterator[Fact]:
     for name in CONTROLLERS:
         late = _late(tracks[WITHOUT, name])
         yield Fact(f'late_{name}', f'no integral, last two periods: {name}', late, 'mm', 2)
-        value, limit = error[TUNED, name], LARGEST_TUNED[name]
-        label = f'tuned gains: {name}'
-        holds = value <= limit and tracks[TUNED, name].sound
-        yield Fact(f'tuned_{name}', label, value, 'mm', 2, wanted=f'≤ {limit:g} mm', holds=holds)
+        value, label = error[TUNED, name], f'tuned gains: {name}'
+        sound = tracks[TUNED, name].sound
+        yield at_most(f'tuned_{name}', label, value, LARGEST_TUNED[name], 'mm', sound=sound)
         whole = tracks[TUNED, name].rmse(0.0)
         yield Fact(f'tuned_{name}_whole', f'{label}, whole run', whole, 'mm', 2)
     ratio = error[TUNED, 'robot'] / error[TUNED, 'mixed']
@@ -151,25 +144,23 @@ def _cases(study: SeesawStudy) -> Iterator[tuple[str, str, str, tuple[float, ...
 
 
 @figure(
-    lambda study: tuple(
-        study.shove(name, force, gains, direction)
+    lambda study: {
+        (name, gains, direction, force): study.shove(name, force, gains, direction)
         for name, gains, direction, forces in _cases(study)
         for force in forces
-    )
-)
-def push_limit(study: SeesawStudy, load: Load) -> Picture:
-    shoves = {
-        (name, gains, direction): {
-            force: Track.of(load(study.shove(name, force, gains, direction))) for force in forces
-        }
-        for name, gains, direction, forces in _cases(study)
     }
+)
+def push_limit(study: SeesawStudy, found: dict[tuple[str, str, str, float], Track]) -> Picture:
+    shoves: dict[tuple[str, str, str], dict[float, Track]] = {}
+    for (*case, force), track in found.items():
+        name, gains, direction = case
+        shoves.setdefault((name, gains, direction), {})[force] = track
 
     def draw(look: Look, width: float) -> Any:
         legend = [
             *(
-                entry(look, name, f'{LABELS[name]}, {gains}', marker=MARKERS[name],
-                      markersize=4.5, **_GAINS_LINES[gains])
+                CURVES[name].entry(look, 4.5, f'{CURVES[name].label}, {gains}',
+                                   **_GAINS_LINES[gains])
                 for gains in (AUTHORS, PUSH_LIMIT_TUNED)
                 for name in CONTROLLERS
             ),
@@ -182,12 +173,11 @@ def push_limit(study: SeesawStudy, load: Load) -> Picture:
                 found = shoves[name, gains, LEFT]
                 stood = {f: track.largest_angle() for f, track in found.items() if survived(track)}
                 ax.plot(list(stood), list(stood.values()),
-                        **style(look, name, marker=MARKERS[name], markersize=4.5,
-                                **_GAINS_LINES[gains]))  # fmt: skip
+                        **CURVES[name].style(look, 4.5, **_GAINS_LINES[gains]))  # fmt: skip
                 lost = [force for force in found if force not in stood]
                 ax.plot(lost, np.full(len(lost), height),
-                        **style(look, name, marker='x', linestyle='none',
-                                markersize=6 if gains == AUTHORS else 3.5))  # fmt: skip
+                        **CURVES[name].style(look, 6 if gains == AUTHORS else 3.5,
+                                             marker='x', linestyle='none'))  # fmt: skip
                 height += 2.5
         ax.set(xlabel='push for 10 ms [N]', ylabel='largest |θ| [°]', ylim=(0.0, 45.0))
         return canvas
@@ -212,7 +202,7 @@ def push_limit(study: SeesawStudy, load: Load) -> Picture:
              'largest |θ|, last 2 s [°]', 'slip of a sole [mm]', 'fell', 'end [s]',
              'ticks without a solution'),
             [
-                [LABELS[name], gains, direction, force, 'yes' if survived(track) else 'no',
+                [CURVES[name].label, gains, direction, force, 'yes' if survived(track) else 'no',
                  track.largest_angle(), track.last_angle(), track.slip,
                  'yes' if track.fell else 'no', float(track.times[-1]), track.unsolved]
                 for (name, gains, direction), found in shoves.items()
@@ -220,7 +210,7 @@ def push_limit(study: SeesawStudy, load: Load) -> Picture:
             ],
         ),
         table=Table(
-            ('push', *(f'{LABELS[name]}, {gains}' for name in CONTROLLERS
+            ('push', *(f'{CURVES[name].label}, {gains}' for name in CONTROLLERS
                        for gains in (AUTHORS, PUSH_LIMIT_TUNED))),
             [
                 [f'{force:g} N, {direction}',
@@ -250,7 +240,7 @@ def _push_limit_facts(shoves: Shoves) -> Iterator[Fact]:
             if not survived(track):
                 break
             limit = force
-        whose = f'{LABELS[name]}, {gains}'
+        whose = f'{CURVES[name].label}, {gains}'
         if direction != LEFT:
             yield Fact(f'{name}_{direction}', f'{whose}: the same, {direction}', limit, 'N', 0)
             continue
@@ -271,20 +261,21 @@ def _push_limit_facts(shoves: Shoves) -> Iterator[Fact]:
 _USUAL = 1.0  # [N·m·s/rad]
 
 
-@figure(lambda study: tuple(study.check(name, d) for name in CONTROLLERS for d in study.dampings))
-def damping(study: SeesawStudy, load: Load) -> Picture:
+@figure(
+    lambda study: {(name, d): study.check(name, d) for name in CONTROLLERS for d in study.dampings}
+)
+def damping(study: SeesawStudy, found: dict[tuple[str, float], Arrays]) -> Picture:
     growth = {
-        name: {d: float(load(study.check(name, d))['growth']) for d in study.dampings}
-        for name in CONTROLLERS
+        name: {d: float(found[name, d]['growth']) for d in study.dampings} for name in CONTROLLERS
     }
 
     def draw(look: Look, width: float) -> Any:
-        legend = [entry(look, name, marker=MARKERS[name], markersize=4.5) for name in CONTROLLERS]
+        legend = [CURVES[name].entry(look, 4.5) for name in CONTROLLERS]
         canvas, axes = panels(width, 2, legend)
         for ax, limits in zip(axes, ((0.9, 2.5), (0.994, 1.004)), strict=True):
             for name in CONTROLLERS:
-                ax.plot(list(growth[name]), list(growth[name].values()),
-                        **style(look, name, marker=MARKERS[name], markersize=4.5))  # fmt: skip
+                values = growth[name]
+                ax.plot(list(values), list(values.values()), **CURVES[name].style(look, 4.5))
             ax.axhline(1.0, color=look['muted'], linewidth=0.8)
             ax.set(xlabel='joint friction [N·m·s/rad]', ylabel='growth per tick', ylim=limits)
         return canvas
@@ -310,7 +301,7 @@ def damping(study: SeesawStudy, load: Load) -> Picture:
         data=Table(
             ('controller', 'joint friction [N·m·s/rad]', 'growth per tick'),
             [
-                [LABELS[name], d, value]
+                [CURVES[name].label, d, value]
                 for name, values in growth.items()
                 for d, value in values.items()
             ],
@@ -321,7 +312,8 @@ def damping(study: SeesawStudy, load: Load) -> Picture:
 def _damping_facts(growth: Mapping[str, Mapping[float, float]]) -> Iterator[Fact]:
     for name in CONTROLLERS:
         without, usual = growth[name][0.0], growth[name][_USUAL]
-        yield Fact(f'{name}_0', f'{LABELS[name]}: growth per tick without friction', without, '',
-                   2, wanted='> 1', holds=without > 1.0)  # fmt: skip
-        yield Fact(f'{name}_1', f'{LABELS[name]}: growth per tick with 1 N·m·s/rad', usual, '', 4,
-                   wanted='< 1', holds=usual < 1.0)  # fmt: skip
+        label = f'{CURVES[name].label}: growth per tick'
+        yield Fact(f'{name}_0', f'{label} without friction', without, wanted='> 1',
+                   holds=without > 1.0)  # fmt: skip
+        yield Fact(f'{name}_1', f'{label} with 1 N·m·s/rad', usual, digits=4, wanted='< 1',
+                   holds=usual < 1.0)  # fmt: skip

@@ -9,15 +9,19 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_lab.seesaw.mujoco_spec import robot_digest
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.drawing import Curve
+from izmp_lab.studies.runs import Arrays, Run
 
-CONTROLLERS = ('mixed', 'robot')
+CURVES = {
+    'mixed': Curve('mixed momentum', 'ir-md', '-', 1.3, 'o'),  # the paper draws them red and blue
+    'robot': Curve('robot momentum', 'mr-ad', (0, (4, 1.6)), 1.3, 's'),
+}
+CONTROLLERS = tuple(CURVES)
 PLANTS = ('mujoco', 'kkt')
 SINE = 'sine:0.025:0.25'
 SETTLING = 8.0
 """Two periods of the sine, after which tracking is judged [s]."""
 
-_MODULE = 'izmp_lab.seesaw.study.tasks'
 _DRIFT_EVERY = 10  # ticks
 
 
@@ -77,34 +81,20 @@ class SeesawStudy:
 
     def check(self, controller: str, damping: float) -> Run:
         """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
-        parameters = {'robot': self.robot, 'controller': controller, 'damping': damping}
-        return Run(f'{_MODULE}:growth', parameters, data=robot_digest(self.robot))
+        given = {'robot': self.robot, 'controller': controller, 'damping': damping}
+        return Run(growth, given, data=robot_digest(self.robot))
 
     def equations(self) -> Run:
         """Describe the trial of the paper's equations in moving states."""
-        parameters = {'robot': self.robot, 'states': self.states}
-        return Run(f'{_MODULE}:equations', parameters, data=robot_digest(self.robot))
+        given = {'robot': self.robot, 'states': self.states}
+        return Run(equations, given, data=robot_digest(self.robot))
 
-    def _run(
-        self,
-        controller: str,
-        plant: str,
-        *,
-        duration: float,
-        reference: str = 'constant',
-        push: str = '',
-        gains: str = 'authors',
-        com_gains_of: str = '',
-        **others: Any,
-    ) -> Run:
-        parameters = {
+    def _run(self, controller: str, plant: str, *, com_gains_of: str = '', **others: Any) -> Run:
+        given = {
             'robot': self.robot, 'controller': controller, 'plant': plant,
-            'duration': duration, 'reference': reference, 'push': push,
-            'gains': gains, 'com_gains_of': com_gains_of or controller, **others,
+            'com_gains_of': com_gains_of or controller, **others,
         }  # fmt: skip
-        return Run(
-            f'{_MODULE}:balance', parameters, effort=duration, data=robot_digest(self.robot)
-        )
+        return Run(balance, given, Track, data=robot_digest(self.robot), effort=others['duration'])
 
 
 @dataclass(frozen=True)
@@ -123,8 +113,7 @@ class Track:
         fell: whether the robot fell.
         deviation: largest distance of joints and board from the start [rad].
         drift: largest error of a constraint of the KKT plant [m], [rad]; NaN in MuJoCo.
-        slip: how far a sole is at the end from its place on the board [mm]; NaN in the KKT plant,
-            and in results that were kept before it was measured.
+        slip: how far a sole is at the end from its place on the board [mm]; NaN in the KKT plant.
     """
 
     times: Array
@@ -137,14 +126,7 @@ class Track:
     fell: bool
     deviation: float
     drift: float
-    slip: float = np.nan
-
-    @classmethod
-    def of(cls, arrays: Arrays) -> 'Track':
-        """Take what `balance` returned."""
-        names = [item.name for item in dataclasses.fields(cls)]
-        kept: dict[str, Any] = {name: arrays[name] for name in names if name in arrays}
-        return cls(**{name: value if value.ndim else value.item() for name, value in kept.items()})
+    slip: float
 
     @property
     def sound(self) -> bool:
@@ -168,49 +150,35 @@ class Track:
 Tracks = Mapping[tuple[str, str], Track]
 """(plant, controller) → track."""
 
-MakeRun = Callable[[str, str], Run]
-"""Describes the run of a controller in a plant."""
 
-
-def everywhere(make_run: MakeRun) -> tuple[Run, ...]:
-    """Describe the runs of all controllers in all plants."""
-    return tuple(make_run(name, plant) for plant in PLANTS for name in CONTROLLERS)
-
-
-def tracks_of(make_run: MakeRun, load: Load) -> Tracks:
-    """Load the tracks of these runs."""
-    return {
-        (plant, name): Track.of(load(make_run(name, plant)))
-        for plant in PLANTS
-        for name in CONTROLLERS
-    }
+def everywhere(describe: Callable[[str, str], Run]) -> dict[Any, Run]:
+    """Describe the runs of all controllers in all plants, given both, by plant and controller."""
+    return {(plant, name): describe(name, plant) for plant in PLANTS for name in CONTROLLERS}
 
 
 def balance(
-    load: Load,
     robot: str,
     controller: str,
     plant: str,
-    duration: float,
-    reference: str,
-    push: str,
-    gains: str,
     com_gains_of: str,
+    duration: float,
+    reference: str = 'constant',
+    push: str = '',
+    gains: str = 'authors',
     integral: bool = True,
     literal: bool = False,
-) -> Arrays:
-    """Simulate a run and keep the attributes of `Track`.
+) -> Track:
+    """Simulate a run.
 
     Args:
-        load: not used.
         robot: icub or biped31.
         controller: mixed or robot.
         plant: mujoco or kkt.
+        com_gains_of: the controller whose gains of the CoM are used.
         duration: [s].
         reference: of the CoM, as on the command line.
         push: likewise; none if ''.
         gains: authors or tuned.
-        com_gains_of: the controller whose gains of the CoM are used.
         integral: whether the integral of the robot's angular momentum is fed back.
         literal: whether eq. 12 is read literally, see `Gains.literal_posture`.
     """
@@ -237,19 +205,19 @@ def balance(
     run = balance_on_seesaw(engine, control, duration, [Shove.parse(push)] if push else [])
     states = getattr(engine, 'states', ())[::_DRIFT_EVERY]
     drift = [np.abs(engine.constraint_error(state)).max() for state in states]
-    return {
-        'times': run.times,
-        'angle': np.degrees(run.angle),
-        'com': 1e3 * run.com[:, 1],
-        'reference': 1e3 * run.com_reference[:, 1],
-        'linear': np.linalg.norm(run.momentum_error[:, :3], axis=1),
-        'angular': np.linalg.norm(run.momentum_error[:, 3:], axis=1),
-        'unsolved': np.array(run.unsolved),
-        'fell': np.array(bool(run.fall)),
-        'deviation': np.array(max(np.abs(run.q - run.q[0]).max(), np.abs(run.angle).max())),
-        'drift': np.array(max(drift, default=np.nan)),
-        'slip': np.array(1e3 * foot_slip(engine) if plant == 'mujoco' else np.nan),
-    }
+    return Track(
+        times=run.times,
+        angle=np.degrees(run.angle),
+        com=1e3 * run.com[:, 1],
+        reference=1e3 * run.com_reference[:, 1],
+        linear=np.linalg.norm(run.momentum_error[:, :3], axis=1),
+        angular=np.linalg.norm(run.momentum_error[:, 3:], axis=1),
+        unsolved=run.unsolved,
+        fell=bool(run.fall),
+        deviation=float(max(np.abs(run.q - run.q[0]).max(), np.abs(run.angle).max())),
+        drift=float(max(drift, default=np.nan)),
+        slip=1e3 * foot_slip(engine) if plant == 'mujoco' else np.nan,
+    )
 
 
 def foot_slip(plant: Any) -> float:
@@ -264,28 +232,24 @@ def foot_slip(plant: Any) -> float:
     return farthest
 
 
-def growth(load: Load, robot: str, controller: str, damping: float) -> Arrays:
+def growth(robot: str, controller: str, damping: float) -> Arrays:
     """Check the loop: `growth` per tick of small deviations, `joint` as an index."""
     from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-    from izmp_lab.seesaw.board import Seesaw
     from izmp_lab.seesaw.closed_loop import TICK
     from izmp_lab.seesaw.controller import MomentumController
-    from izmp_lab.seesaw.gains import gains
     from izmp_lab.seesaw.loop_check import check_loop
 
     balancing = load_balancing_robot(robot)
     names = balancing.model.joint_names
     balancing = dataclasses.replace(balancing, damping=np.full(len(names), damping))
-    control = MomentumController(balancing, Seesaw(), controller, gains(controller, names))
-    check = check_loop(control, TICK)
+    check = check_loop(MomentumController.named(balancing, controller), TICK)
     return {'growth': np.array(check.growth), 'joint': np.array(names.index(check.joint))}
 
 
-def equations(load: Load, robot: str, states: int) -> Arrays:
+def equations(robot: str, states: int) -> Arrays:
     """Put motions of the KKT plant, which knows only the constraints, into eqs. 9, 30 and 31.
 
     Args:
-        load: not used.
         robot: icub or biped31.
         states: how many are drawn, with torques of 10 N·m (standard deviation).
 

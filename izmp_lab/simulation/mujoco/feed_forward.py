@@ -1,6 +1,5 @@
 """What the servos are told besides the plan: planned joint torques, ankle feedback."""
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +7,10 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import MujocoRobot
 from izmp_lab.simulation.mujoco.spec import GYRO, ORIENTATION, mujoco
+from izmp_lab.walking.inverse_dynamics import Load, ground_reaction, ground_torques
 from izmp_lab.walking.leg_ik import Leg
 from izmp_lab.walking.plan import MotionPlan
 
@@ -92,9 +91,8 @@ def _axis(skew: Array) -> Array:
 def with_feed_forward(plan: MotionPlan, plant: MujocoRobot) -> MotionPlan:
     """Add the torques and the ZMP to a plan.
 
-    The motion of the whole robot determines the net ground reaction and its ZMP. One foot carries
-    it alone; two feet share it in the ratio in which the ZMP divides the line between the soles.
-    Through the feet's Jacobians this reaction takes its part of the joint torques.
+    One foot carries the net ground reaction alone; two feet share it in the ratio in which the ZMP
+    divides the line between the soles, see `walking.inverse_dynamics`.
 
     Args:
         plan: the plan, on the ground z = 0.
@@ -104,89 +102,35 @@ def with_feed_forward(plan: MotionPlan, plant: MujocoRobot) -> MotionPlan:
         SimulationError: if no foot or more than two carry at some instant, or if the plan makes
             the robot leave the ground.
     """
-    generalized = _inverse_dynamics(plan, plant)
-    force = generalized[:, :3]
-    moment = np.einsum('tij,tj->ti', plan.root.rotation, generalized[:, 3:6])
-    moment_about_origin = moment + np.cross(plan.root.position, force)
-    up, origin = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-    zmp = zero_moment_point(ContactWrench(force, moment_about_origin), up, origin, 0.0)
+    model, gravity, scale = plant.robot, plant.file.gravity, plant.physics.mass_scale
+    joints = (plan.q, plan.qd, plan.qdd)
+    reaction, _ = ground_reaction(model, gravity, plan.root, *joints)
+    zmp = zero_moment_point(reaction, np.array([0.0, 0.0, 1.0]), np.zeros(3), 0.0)
     if np.isnan(zmp).any():
-        row = int(np.argmax(np.isnan(zmp).any(axis=1)))
+        time = int(np.argmax(np.isnan(zmp).any(axis=1))) * plan.time_step
         raise SimulationError(
-            f"The plan '{plan.name}' makes the robot leave the ground at "
-            f'{row * plan.time_step:.3f} s; the ground can only push.',
+            f"The plan '{plan.name}' makes the robot leave the ground at {time:.3f} s; the ground "
+            'can only push.',
             kind='leaves_ground',
             plan=plan.name,
-            time=row * plan.time_step,
+            time=time,
         )
-    twist = moment_about_origin - np.cross(zmp, force)
-    torque = generalized[:, plant.v_columns]
-    data = mujoco.MjData(plant.model)
-    soles = np.stack([foot.position for foot in plan.feet], axis=1)
-    shares = _shares(plan, soles, zmp)
-    points = soles + (zmp - np.einsum('tf,tfi->ti', shares, soles))[:, None]
-    bodies = [int(plant.model.site(foot.sole).bodyid[0]) for foot in plan.feet]
-    jacobian_p, jacobian_r = np.zeros((2, 3, plant.model.nv))
-    for t in range(len(plan)):
-        _set_positions(data, plan, plant, t)
-        mujoco.mj_kinematics(plant.model, data)
-        mujoco.mj_comPos(plant.model, data)
-        for foot, body in enumerate(bodies):
-            if shares[t, foot] == 0.0:
-                continue
-            mujoco.mj_jac(plant.model, data, jacobian_p, jacobian_r, points[t, foot], body)
-            reaction = jacobian_p.T @ force[t] + jacobian_r.T @ twist[t]
-            torque[t] -= shares[t, foot] * reaction[plant.v_columns]
-    return plan.with_feed_forward(torque, zmp)
+    _check_feet(plan)
+    load = Load(reaction, zmp, np.stack([foot.position for foot in plan.feet], axis=1))
+    torques = scale * ground_torques(model, gravity, plan.root, joints, plan.feet, load)
+    armature, damping = np.array([(servo.armature, servo.damping) for servo in plant.servos]).T
+    return plan.with_feed_forward(torques + armature * plan.qdd + damping * plan.qd, zmp)
 
 
-def _inverse_dynamics(plan: MotionPlan, plant: MujocoRobot) -> Array:
-    """Generalized forces (T, nv) of the planned motion, without contacts.
-
-    The first six are the net ground reaction about the root origin: the force in world axes, the
-    moment in root axes.
-    """
-    model = copy.copy(plant.model)
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    data = mujoco.MjData(model)
-    forces = np.empty((len(plan), model.nv))
-    root = plan.root
-    for t in range(len(plan)):
-        _set_positions(data, plan, plant, t)
-        data.qvel[:6] = *root.velocity[t], *root.angular_velocity[t]
-        data.qvel[plant.v_columns] = plan.qd[t]
-        data.qacc[:6] = *root.acceleration[t], *root.angular_acceleration[t]
-        data.qacc[plant.v_columns] = plan.qdd[t]
-        mujoco.mj_inverse(model, data)
-        forces[t] = data.qfrc_inverse
-    return forces
-
-
-def _set_positions(data: 'mujoco.MjData', plan: MotionPlan, plant: MujocoRobot, t: int) -> None:
-    data.qpos[:3] = plan.root.position[t]
-    mujoco.mju_mat2Quat(data.qpos[3:7], plan.root.rotation[t].ravel())
-    data.qpos[plant.q_columns] = plan.q[t]
-
-
-def _shares(plan: MotionPlan, soles: Array, zmp: Array) -> Array:
-    """Parts (T, F) of the ground reaction that the feet carry; they sum to one."""
-    contact = np.stack([foot.contact for foot in plan.feet], axis=1)
-    carrying = contact.sum(axis=1)
-    if (carrying == 0).any() or len(plan.feet) > 2:
+def _check_feet(plan: MotionPlan) -> None:
+    carrying = np.sum([foot.contact for foot in plan.feet], axis=0)
+    if (carrying == 0).any() or len(plan.feet) != 2:
         row = int(np.argmax(carrying == 0))
         raise SimulationError(
             f"The plan '{plan.name}' has {len(plan.feet)} feet, of which {carrying[row]} carry at "
-            f'{row * plan.time_step:.3f} s; torques can be found for one or two.',
+            f'{row * plan.time_step:.3f} s; torques can be found for two, if one of them carries.',
             kind='carrying_feet',
             plan=plan.name,
             time=row * plan.time_step,
             feet=int(carrying[row]),
         )
-    shares: Array = contact / carrying[:, None]
-    if len(plan.feet) == 2:
-        line = soles[:, 1] - soles[:, 0]
-        second = np.sum((zmp - soles[:, 0]) * line, axis=1) / np.sum(line * line, axis=1)
-        both = carrying == 2
-        shares[both, 1] = np.clip(second, 0.0, 1.0)[both]
-        shares[both, 0] = 1.0 - shares[both, 1]
-    return shares

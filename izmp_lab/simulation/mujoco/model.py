@@ -10,7 +10,7 @@ from izmp_dynamics.base.conventions import frozen
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.mujoco.spec import SpecBuilder, sphere_name
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Terrain
@@ -100,7 +100,7 @@ def build_mujoco(
             links.
         UnknownNameError: if a frame or joint that is named does not exist.
     """
-    urdf = read_urdf(file.urdf_path)
+    urdf = file.read_urdf()
     robot = load_model(urdf, file.root)
     for joint in servos or {}:
         if joint not in robot.joint_names:

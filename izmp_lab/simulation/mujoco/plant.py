@@ -100,37 +100,42 @@ def simulate(
             plan=plan.name,
             robot=plant.robot.name,
         )
-    execution = Execution(plan, plant, sampling or Sampling(), pushes, feedback)
-    execution.run(progress)
-    samples = execution.samples.filled()
-    return simulated_run(samples, plant, plan.name, execution.stamps(), execution.fall)
+    execution = Execution(plan, plant, sampling, pushes, feedback)
+    return execution.advance(execution.steps, progress)
 
 
 class Execution:
-    """One run: the state of MuJoCo and the raw samples.
+    """Executes a plan in pieces, or as a whole; arguments as of `simulate`.
 
-    `run` does it all; a running system calls `begin` and then `step` after `step`.
+    Attributes:
+        steps: of the physics, of the whole plan.
+        is_over: whether the plan has been executed, or the robot fell.
     """
 
     def __init__(
         self,
         plan: MotionPlan,
         plant: MujocoRobot,
-        sampling: Sampling,
-        pushes: Sequence[Push],
-        feedback: AnkleFeedback | None,
+        sampling: Sampling | None = None,
+        pushes: Sequence[Push] = (),
+        feedback: AnkleFeedback | None = None,
     ) -> None:
-        self.plan, self.plant, self.sampling = plan, plant, sampling
+        self.plan, self.plant, self.sampling = plan, plant, sampling or Sampling()
         self.data = mujoco.MjData(plant.model)
         time_step = plant.physics.time_step
         self.steps = round(plan.duration / time_step) + 1
-        self.settling_steps = round(sampling.settle / time_step)
         self.ctrl = self._controls()
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
         self.ankles = AnkleController(feedback, plan, plant) if feedback else None
-        self.samples = StepSamples.empty(plant, -(-self.steps // sampling.divisor))
         self.fall = ''
         self.lowest = float(self._above_ground(plan.root.position).min())
+        self._next = 0
+        self._settle(round(self.sampling.settle / time_step))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the plan has been executed, or the robot fell."""
+        return self._next >= self.steps or bool(self.fall)
 
     def _controls(self) -> Array:
         """Set points (steps, n) of the servos: q_ref + (kv q̇_ref + τ_ff) / kp."""
@@ -141,39 +146,45 @@ class Execution:
         controls: Array = q + (kv * qd + feed_forward) / kp
         return controls
 
-    def run(self, progress: Callable[[float], None] | None) -> None:
-        """Execute the whole plan, or up to a fall."""
-        self.begin()
-        for step in range(self.steps):
-            self.step(step)
-            if self.fall:
-                return
-            if progress and step % _REPORT_EVERY == 0:
-                progress(step / self.steps)
-        if progress:
-            progress(1.0)
-
-    def begin(self) -> None:
+    def _settle(self, steps: int) -> None:
         """Put the robot into the first posture and let it settle."""
         model, data, plant = self.plant.model, self.data, self.plant
         data.qpos[:3] = self.plan.root.position[0]
         mujoco.mju_mat2Quat(data.qpos[3:7], self.plan.root.rotation[0].ravel())
         data.qpos[plant.q_columns] = self.plan.q[0]
         data.ctrl[plant.ctrl_columns] = self.ctrl[0]
-        for _ in range(self.settling_steps):
+        for _ in range(steps):
             mujoco.mj_step(model, data)
         if self.ankles:
             mujoco.mj_forward(model, data)
 
-    def step(self, step: int) -> None:
-        """Execute a step of the physics; a sample is taken if it is the turn of one."""
-        self.data.ctrl[self.plant.ctrl_columns] = self._set_points(step)
-        self._push(step)
-        if step % self.sampling.divisor == 0:
-            self.samples.take(self.plant, self.data)
-            self.fall = self._fallen(step)
-        else:
-            mujoco.mj_step(self.plant.model, self.data)
+    def advance(self, steps: int, progress: Callable[[float], None] | None = None) -> SimulatedRun:
+        """Execute the next steps of the physics; return the samples that are due in them.
+
+        Args:
+            steps: how many; fewer are executed at the end of the plan and at a fall.
+            progress: is called now and then with the part of the plan that is done, 0 … 1.
+        """
+        divisor, step_time = self.sampling.divisor, self.plant.physics.time_step
+        samples, first = StepSamples.empty(self.plant, -(-steps // divisor)), self._next
+        end = min(first + steps, self.steps)
+        while self._next < end and not self.fall:
+            step, self._next = self._next, self._next + 1
+            self.data.ctrl[self.plant.ctrl_columns] = self._set_points(step)
+            self._push(step)
+            if step % divisor == 0:
+                samples.take(self.plant, self.data)
+                self.fall = self._fallen(step)
+            else:
+                mujoco.mj_step(self.plant.model, self.data)
+            if progress and not self.fall and step % _REPORT_EVERY == 0:
+                progress(step / self.steps)
+        if progress and not self.fall:
+            progress(1.0)
+        period = round(step_time * NANOSECONDS) * divisor
+        count = -(-first // divisor) + np.arange(samples.count, dtype=np.int64)
+        stamps: Stamps = self.sampling.start + period * count
+        return simulated_run(samples.filled(), self.plant, self.plan.name, stamps, self.fall)
 
     def _set_points(self, step: int) -> Array:
         set_points: Array = self.ctrl[step]
@@ -181,13 +192,6 @@ class Execution:
             time = step * self.plant.physics.time_step
             set_points = set_points + self.ankles.correction(time, self.data)
         return set_points
-
-    def stamps(self) -> Stamps:
-        """Return the stamps (T,) of the samples [ns]."""
-        step = round(self.plant.physics.time_step * NANOSECONDS)
-        count = np.arange(self.samples.count, dtype=np.int64)
-        stamps: Stamps = self.sampling.start + step * self.sampling.divisor * count
-        return stamps
 
     def _push(self, step: int) -> None:
         if not self.pushes:
@@ -221,47 +225,3 @@ class Execution:
         """Heights (…) of places (…, 3) of the world above the ground [m]."""
         heights: Array = places[..., 2] - self.plant.terrain.height(places[..., :2])
         return heights
-
-
-class Lockstep:
-    """Executes a plan in pieces; together they are what `plant.simulate` returns.
-
-    Args:
-        plan: what the servos are to follow.
-        plant: the robot.
-        start: stamp of the first sample [ns].
-
-    Attributes:
-        duration: of the plan [s].
-    """
-
-    def __init__(self, plan: MotionPlan, plant: MujocoRobot, start: int = NANOSECONDS) -> None:
-        self.plan = plan
-        self.plant = plant
-        self.start = start
-        self.duration = plan.duration
-        self._execution = Execution(plan, plant, Sampling(start=start), (), None)
-        self._execution.begin()
-        self._next = 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the plan has been executed, or the robot fell."""
-        return self._next >= self._execution.steps or bool(self._execution.fall)
-
-    def advance(self, steps: int) -> SimulatedRun:
-        """Execute the next steps of the physics; return a sample of each.
-
-        Args:
-            steps: how many; fewer are executed at the end of the plan and at a fall.
-        """
-        execution = self._execution
-        execution.samples = StepSamples.empty(self.plant, steps)
-        first = self._next
-        while self._next < first + steps and not self.is_over:
-            execution.step(self._next)
-            self._next += 1
-        step = round(self.plant.physics.time_step * NANOSECONDS)
-        stamps = execution.stamps() + step * first
-        samples = execution.samples.filled()
-        return simulated_run(samples, self.plant, self.plan.name, stamps, execution.fall)

@@ -9,13 +9,13 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.robot_file import Foot
+from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import MujocoRobot
 from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, TORQUE, mujoco
 from izmp_lab.simulation.simulated_run import FootTruth, ImuSignals, SimulatedRun, Truth
 from izmp_lab.simulation.terrain import plane_under
-from izmp_lab.walking.plan import RootMotion
+from izmp_lab.walking.plan import RootMotion, continuous
 
 
 @dataclass
@@ -145,7 +145,11 @@ def simulated_run(
         stamps=stamps,
         q=samples.qpos[:, plant.q_columns],
         effort=samples.effort,
-        imu=ImuSignals(read(imu + GYRO), read(imu + FORCE), _xyzw(read(imu + ORIENTATION))),
+        imu=ImuSignals(
+            read(imu + GYRO),
+            read(imu + FORCE),
+            continuous(np.roll(read(imu + ORIENTATION), -1, axis=1)),
+        ),
         accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
         position=read(file.position.topic) if file.position else None,
         wrenches={
@@ -219,7 +223,7 @@ class _Sole:
 def _sole(
     plant: MujocoRobot, foot: Foot, root: RootMotion, q: Array, ground: RootMotion | None
 ) -> _Sole:
-    root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole, q)
+    root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole_frame, q)
     rotation = root.rotation @ root_R_sole
     position = root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root)
     polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
@@ -269,11 +273,3 @@ def _along(normal: Array, vectors: Array) -> Array:
     """Components (T, 1) of vectors (T, 3) along unit normals (T, 3)."""
     components: Array = np.einsum('ti,ti->t', normal, vectors)[:, None]
     return components
-
-
-def _xyzw(wxyz: Array) -> Array:
-    quaternions: Array = np.roll(wxyz, -1, axis=1)
-    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
-    signs = np.where(np.cumsum(flips) % 2, -1.0, 1.0)
-    quaternions[1:] *= signs[:, None]
-    return quaternions

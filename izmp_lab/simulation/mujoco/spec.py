@@ -17,12 +17,13 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
-from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.model.visuals import Rgb, Visual, visuals_of
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
-from izmp_lab.simulation.visuals import Visual, visuals
 
 _GRAPHICS = 'MUJOCO_GL'
 
@@ -64,6 +65,7 @@ def diverged(data: Any) -> bool:
     return any(data.warning[warning].number for warning in _BAD)
 
 
+_GREY: Rgb = (0.7, 0.7, 0.7)
 _FLOOR = 'floor'
 _MATERIAL = 'checker'
 _PLANE_SIZE = [50.0, 50.0, 0.1]
@@ -203,8 +205,9 @@ class SpecBuilder:
         for link in self.robot.frame_names:
             mount = self.robot.mount(link)
             bodies[mount.body].add_site(name=link, **_pose(mount))
-        for visual in visuals(urdf):
-            self._add_visual(bodies, visual)
+        for visual in visuals_of(urdf):
+            if visual.kind != 'mesh':
+                self._add_visual(bodies, visual)
         for foot in self.file.feet:
             self._add_sole(bodies, foot)
         self._add_servos()
@@ -278,15 +281,15 @@ class SpecBuilder:
 
     def _add_visual(self, bodies: list[Any], visual: Visual) -> None:
         mount = self.robot.mount(visual.link)
-        R = mount.body_R_frame @ visual.link_R_visual
-        p = mount.p_frame_in_body + mount.body_R_frame @ visual.p_visual_in_link
+        R = mount.body_R_frame @ visual.R
+        p = mount.p_frame_in_body + mount.body_R_frame @ visual.p
         bodies[mount.body].add_geom(
-            **_drawn(visual.shape, visual.size), **_pose(FrameMount(mount.body, R, p)),
-            rgba=visual.rgba, contype=0, conaffinity=0, group=2,
+            **_drawn(visual.kind, visual.size), **_pose(FrameMount(mount.body, R, p)),
+            rgba=[*(visual.colour or _GREY), 1.0], contype=0, conaffinity=0, group=2,
         )  # fmt: skip
 
     def _add_sole(self, bodies: list[Any], foot: Foot) -> None:
-        mount = self.robot.mount(foot.sole)
+        mount = self.robot.mount(foot.sole_frame)
         for corner, (x, y) in enumerate(foot.polygon):
             center = mount.p_frame_in_body + mount.body_R_frame @ [x, y, SPHERE_RADIUS]
             bodies[mount.body].add_geom(

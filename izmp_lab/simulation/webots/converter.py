@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.model.audit import floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
-from izmp_lab.simulation.visuals import colours
 from izmp_lab.simulation.webots.vrml import Document, Node, Use, def_names, parse
 
 
@@ -67,7 +66,7 @@ def convert(urdf: Urdf, name: str, folder: Path) -> Document:
     for node in document.nodes[0].nodes():
         if node.type == 'Solid':
             node.name = node.fields['name'] = links[node.name]
-    _Finisher(colours(robot), meshes, folder).finish(document.nodes[0])
+    _Finisher(_colours(robot), meshes, folder).finish(document.nodes[0])
     return document
 
 
@@ -159,6 +158,15 @@ def _reduced(urdf: Urdf) -> tuple[ElementTree.Element, dict[str, Path]]:
         meshes[name] = file
         mesh.set('filename', name)
     return root, meshes
+
+
+def _colours(robot: ElementTree.Element) -> dict[str, tuple[float, ...]]:
+    """Material → its colour: red, green, blue, alpha; 0 … 1."""
+    return {
+        str(material.get('name')): tuple(map(float, colour.get('rgba', '').split()))
+        for material in robot.iter('material')
+        if (colour := material.find('color')) is not None
+    }
 
 
 def _rename_links(robot: ElementTree.Element, names: Mapping[str, str]) -> None:

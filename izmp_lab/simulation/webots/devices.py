@@ -14,7 +14,8 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, cross
 from izmp_dynamics.base.errors import IzmpError, SimulationError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 from izmp_lab.simulation.webots.options import DeviceNames
@@ -322,12 +323,12 @@ class _Sole:
 
     def __init__(self, model: RobotModel, foot: Foot) -> None:
         assert foot.wrench is not None
-        frame = foot.wrench.frame or foot.sole
-        sole, sensor = model.mount(foot.sole), model.mount(frame)
+        frame = foot.wrench.frame or foot.sole_frame
+        sole, sensor = model.mount(foot.sole_frame), model.mount(frame)
         if sole.body != sensor.body:
             raise SimulationError(
                 f"The wrench of '{foot.name}' is to be given in frame '{frame}', which is not "
-                f"fixed to the sole '{foot.sole}'; name a frame of the same foot.",
+                f"fixed to the sole '{foot.sole_frame}'; name a frame of the same foot.",
                 kind='frame_of_other_link',
                 foot=foot.name,
                 frame=frame,

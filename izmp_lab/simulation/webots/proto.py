@@ -11,6 +11,7 @@ are known, so those at the corners of a sole give the whole wrench of the ground
 moment of friction on a point is zero). The mass of the pads is taken from the foot.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +22,30 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
+from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.kinematic_tree import link_inertia
-from izmp_dynamics.model.robot_file import Foot, RobotFile
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.webots.options import DeviceNames
-from izmp_lab.simulation.webots.start_pose import StartPose
 from izmp_lab.simulation.webots.vrml import Document, Node, def_names
+
+
+@dataclass(frozen=True)
+class StartPose:
+    """Joint positions and the pose of the URDF's root link.
+
+    Attributes:
+        q: joint → position [rad] or [m].
+        world_R_root: (3, 3).
+        p_root_in_world: (3,) [m]; the ground is at z = 0.
+        reason: why the robot stands with its joints at zero; empty if it stands ready to walk.
+    """
+
+    q: Mapping[str, float]
+    world_R_root: Array
+    p_root_in_world: Array
+    reason: str = ''
 
 
 @dataclass(frozen=True)
@@ -293,8 +311,8 @@ class ProtoBuilder:
         _append(self.solids[carrier], device)
 
     def _add_pads(self, foot: Foot, names: tuple[str, ...]) -> None:
-        carrier = self._carrier(foot.sole)
-        R, p = self._relative(carrier, foot.sole)
+        carrier = self._carrier(foot.sole_frame)
+        R, p = self._relative(carrier, foot.sole_frame)
         solid = self.solids[carrier]
         for link in self._rigidly_tied(carrier):  # nothing else may touch the ground
             self.solids[link].fields.pop('boundingObject', None)

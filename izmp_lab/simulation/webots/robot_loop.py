@@ -53,10 +53,12 @@ class Pusher:
                 'supervisor; set its field supervisor to TRUE.'
             )
             return
-        solids = _Solids(robot, urdf)
+        read = read_urdf(urdf)
+        self._robot, self._model = robot, load_model(read)
+        self._defs = def_names([link.name for link in read.robot.links])
         for push in pushes:
             try:
-                solid = solids.carrying(push.link)
+                solid = self._solid_carrying(push.link)
             except IzmpError as error:
                 warn(str(error))
             else:
@@ -72,35 +74,21 @@ class Pusher:
             if first <= step < end:
                 solid.addForce(force, False)
 
-
-class _Solids:
-    """The solids of the robot by the links that they carry."""
-
-    def __init__(self, robot: Any, urdf: Path) -> None:
-        self.robot = robot
-        read = read_urdf(urdf)
-        self.model = load_model(read)
-        self.parents = {segment.link: segment.parent for segment in self.model.tree.segments}
-        self.defs = def_names([link.name for link in read.robot.links])
-
-    def carrying(self, link: str) -> Any:
-        """Return the solid that carries a link.
-
-        Raises:
-            UnknownNameError: if there is no such link.
-            SimulationError: if there is no such solid in Webots.
-        """
-        body = self.model.mount(link).body
-        while link != self.model.root and self.model.mount(self.parents[link]).body == body:
-            link = self.parents[link]
-        whole = self.robot.getSelf()
-        if link == self.model.root:
+    def _solid_carrying(self, link: str) -> Any:
+        """The solid in Webots that carries a link and is moved by a joint."""
+        model = self._model
+        parents = {segment.link: segment.parent for segment in model.tree.segments}
+        body = model.mount(link).body
+        while link != model.root and model.mount(parents[link]).body == body:
+            link = parents[link]
+        whole = self._robot.getSelf()
+        if link == model.root:
             return whole
-        find = whole.getFromProtoDef if whole.isProto() else self.robot.getFromDef
-        solid = find(self.defs[link])
+        find = whole.getFromProtoDef if whole.isProto() else self._robot.getFromDef
+        solid = find(self._defs[link])
         if solid is None:
             raise SimulationError(
-                f"There is no solid with the DEF name '{self.defs[link]}' in Webots to push.",
+                f"There is no solid with the DEF name '{self._defs[link]}' in Webots to push.",
                 kind='no_solid',
                 link=link,
             )
@@ -158,7 +146,7 @@ class RobotLoop:
         plan: MotionPlan | None = None,
     ) -> None:
         self.robot, self.options, self.sink = robot, options, sink
-        self.model = load_model(options.file.urdf_path, options.file.root)
+        self.model = load_model(options.file.read_urdf(), options.file.root)
         self.devices = Devices(
             robot, options.file, options.devices, self.model.joint_names, self._warn
         )
@@ -232,7 +220,8 @@ class RobotLoop:
 
     def _follow(self, reading: Reading) -> None:
         self._look_for_trajectory(reading)
-        if self._mover is None and self._plan is not None and self._may_begin():
+        may_begin = not self.options.wait_for_listener or self.sink.listened()
+        if self._mover is None and self._plan is not None and may_begin:
             self._begin(
                 self._plan.name, list(range(self.model.dof)), self._plan.q, reading,
                 self.options.approach, self.options.settle,
@@ -246,9 +235,6 @@ class RobotLoop:
             self.devices.motors[self.model.joint_names[column]].setPosition(position)
         if self._pusher:
             self._pusher.push(round((reading.time - mover.begin) / self.devices.period))
-
-    def _may_begin(self) -> bool:
-        return not self.options.wait_for_listener or self.sink.listened()
 
     def _look_for_trajectory(self, reading: Reading) -> None:
         """Begin a trajectory if one has come; an invalid message does not end the loop."""

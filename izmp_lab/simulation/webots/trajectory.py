@@ -9,7 +9,7 @@ from scipy.interpolate import CubicHermiteSpline
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_lab.walking.plan import smooth_step
+from izmp_lab.walking.plan import first_outside, interpolated, smooth_step
 
 _TOLERANCE = 1e-6
 """How far beyond a limit a position may lie [rad] or [m]: the rounding of messages."""
@@ -72,8 +72,7 @@ class Trajectory:
         count = max(1, round((self.times[-1] - self.times[0]) / time_step))
         at = np.minimum(self.times[0] + time_step * np.arange(count + 1), self.times[-1])
         if self.velocities is None:
-            lines = [np.interp(at, self.times, column) for column in self.positions.T]
-            return np.stack(lines, axis=1)
+            return interpolated(at, self.times, self.positions)
         smooth: Array = CubicHermiteSpline(self.times, self.positions, self.velocities)(at)
         self._check_limits(model, columns, at, smooth)
         return smooth
@@ -82,9 +81,9 @@ class Trajectory:
         self, model: RobotModel, columns: list[int], times: Array, positions: Array
     ) -> None:
         lower, upper = model.position_lower[columns], model.position_upper[columns]
-        outside = (positions < lower - _TOLERANCE) | (positions > upper + _TOLERANCE)
-        if outside.any():
-            row, column = (int(index) for index in np.argwhere(outside)[0])
+        found = first_outside(positions, lower - _TOLERANCE, upper + _TOLERANCE)
+        if found:
+            row, column = found
             raise MotionError(
                 f"The trajectory wants joint '{self.joint_names[column]}' at "
                 f'{positions[row, column]:.3f} at {times[row]:.3f} s; its limits are '

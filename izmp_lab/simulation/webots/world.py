@@ -18,23 +18,20 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.errors import MotionError, SimulationError
 from izmp_dynamics.files.place import write_whole
-from izmp_dynamics.model.robot_file import (
-    Accelerometer,
-    FootWrench,
-    Imu,
-    RobotFile,
-    load_robot_file,
-)
-from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.model.feet import FootWrench
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.sensors import Accelerometer, Imu
+from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.webots.converter import convert
 from izmp_lab.simulation.webots.options import DeviceNames, Options
-from izmp_lab.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, axis_angle
-from izmp_lab.simulation.webots.start_pose import StartPose, start_pose
+from izmp_lab.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, StartPose, axis_angle
 from izmp_lab.simulation.webots.vrml import Document, Node, write
+from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.footsteps import Ramp
+from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 _FRICTION = 1.0
@@ -149,6 +146,45 @@ def _floor(name: str, place: Any, slope: float, colour: tuple[float, ...]) -> No
     )
 
 
+_DIGITS = 9
+"""Decimals of a start pose: no computer's last bits show in the files of a world."""
+
+
+def start_pose(file: RobotFile, model: RobotModel) -> StartPose:
+    """Let a robot stand as its walk begins; one that cannot walk with all joints at zero.
+
+    Args:
+        file: the robot file.
+        model: of the URDF with the URDF's own root.
+    """
+    try:
+        plan = plan_walk(Biped.of(file), WalkParameters(steps=1)).plan
+    except MotionError as error:
+        return _upright(file, model, str(error))
+    q = dict(zip(plan.joint_names, np.round(plan.q[0], _DIGITS).tolist(), strict=True))
+    root_R_base, p_base_in_root = model.frame_pose(
+        file.root or model.root, [q[name] for name in model.joint_names]
+    )
+    world_R_root = plan.root.rotation[0] @ root_R_base.T
+    p_root_in_world = plan.root.position[0] - world_R_root @ p_base_in_root
+    return StartPose(q, world_R_root, np.round(p_root_in_world, _DIGITS))
+
+
+def _upright(file: RobotFile, model: RobotModel, reason: str) -> StartPose:
+    """All joints at zero, or at the nearest limit; the lowest corner of a sole on the ground."""
+    floating = load_model(file.read_urdf(), file.root)
+    zeros = np.clip(np.zeros(floating.dof), floating.position_lower, floating.position_upper)
+    q = dict(zip(floating.joint_names, zeros.tolist(), strict=True))
+    values = [q[name] for name in model.joint_names]
+    lowest = 0.0
+    for foot in file.feet:
+        R, p = model.frame_pose(foot.sole_frame, values)
+        corners = p + np.array([[x, y, 0.0] for x, y in foot.polygon]) @ R.T
+        lowest = min(lowest, float(corners[:, 2].min()))
+    height = round(-lowest, _DIGITS)
+    return StartPose(q, np.eye(3), np.array([0.0, 0.0, height]), reason)
+
+
 PLUGIN = 'izmp_lab.nodes.webots_driver.WebotsDriver'
 """Type of the plugin for webots_ros2_driver."""
 
@@ -231,7 +267,7 @@ def make_world(
     given = load_robot_file(robot)
     file = _with_sole_wrenches(given)
     _check_sensors(file)
-    urdf = read_urdf(file.urdf_path)
+    urdf = file.read_urdf()
     model = load_model(urdf)
     files = World.of(folder.absolute(), urdf.robot.name)
     wanted = {name: text for name, text in (plugin or {}).items() if text}
@@ -277,7 +313,8 @@ def _with_sole_wrenches(file: RobotFile) -> RobotFile:
         replace(
             foot,
             wrench=FootWrench(
-                topic=foot.wrench.topic if foot.wrench else f'{foot.name}/wrench', frame=foot.sole
+                topic=foot.wrench.topic if foot.wrench else f'{foot.name}/wrench',
+                frame=foot.sole_frame,
             ),
         )
         for foot in file.feet

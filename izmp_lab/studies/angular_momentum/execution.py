@@ -7,59 +7,49 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.angular_momentum.schemes import LABELS, MARKERS, entry, style
-from izmp_lab.studies.angular_momentum.study import SCHEMES, MomentumStudy, Robot, Trial
-from izmp_lab.studies.angular_momentum.walks import WalkOutcome
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.angular_momentum.study import CURVES, SCHEMES, MomentumStudy
+from izmp_lab.studies.angular_momentum.walks import Robot, Trial, WalkOutcome
+from izmp_lab.studies.drawing import heading, named_rows
+from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.runs import Arrays, Run
 
 MEAN = 10.0
 """Of the distance of the centre of mass from the planned one with E3 and E4, at most [mm]."""
 
 WITHOUT = 'without ankle feedback'
+_ALONE = f'biped31 {WITHOUT}'
 
 Executions = dict[tuple[str, float, str], WalkOutcome]
 
 
-def _run(study: MomentumStudy, robot: Robot, sole: float, scheme: str) -> Run:
-    own = sole == robot.soles[0]
-    return study.executed(robot, Trial(scheme, sole=0.0 if own else sole))
-
-
-def _settings(study: MomentumStudy) -> list[tuple[Robot, float]]:
-    return [(robot, sole) for robot in study.robots for sole in study.sole_lengths(robot)]
-
-
-def _open_loop(study: MomentumStudy, scheme: str) -> Run:
-    robot = dataclasses.replace(study.biped31, ankle_feedback=False)
-    return study.executed(robot, Trial(scheme))
-
-
-@figure(
-    lambda study: (
-        *(_run(study, robot, sole, s) for robot, sole in _settings(study) for s in SCHEMES),
-        *(_open_loop(study, scheme) for scheme in SCHEMES),
-    )
-)
-def execution(study: MomentumStudy, load: Load) -> Picture:
-    found = {
-        (robot.name, sole, scheme): WalkOutcome.from_arrays(load(_run(study, robot, sole, scheme)))
-        for robot, sole in _settings(study)
+def _executions(study: MomentumStudy) -> dict[tuple[str, float, str], Run]:
+    """By robot, length of the soles and scheme."""
+    return {
+        (robot.name, sole, scheme): study.executed(
+            robot, Trial(scheme, sole=0.0 if sole == robot.soles[0] else sole)
+        )
+        for robot in study.robots
+        for sole in study.sole_lengths(robot)
         for scheme in SCHEMES
     }
-    alone = {s: WalkOutcome.from_arrays(load(_open_loop(study, s))) for s in SCHEMES}
-    own, without = study.biped31.soles[0], f'biped31 {WITHOUT}'
-    listed = found | {(without, own, scheme): each for scheme, each in alone.items()}
 
+
+def _open_loop(study: MomentumStudy) -> dict[tuple[str, float, str], Run]:
+    robot = dataclasses.replace(study.biped31, ankle_feedback=False)
+    return {(_ALONE, robot.soles[0], s): study.executed(robot, Trial(s)) for s in SCHEMES}
+
+
+@figure(lambda study: {**_executions(study), **_open_loop(study)})
+def execution(study: MomentumStudy, found: Executions) -> Picture:
     def draw(look: Look, width: float) -> Any:
         legend = [
-            *(entry(look, s, marker=MARKERS[s], linestyle='none') for s in SCHEMES),
+            *(CURVES[s].entry(look, marker=CURVES[s].marker, linestyle='none') for s in SCHEMES),
             Entry('falls, with its step', line(look, 'ink', marker='x', linestyle='none')),
         ]
         canvas, axes = panels(width, len(study.robots), legend, height=2.6, titles=True)
         for ax, robot in zip(axes, study.robots, strict=True):
             _draw(ax, look, robot.name, study.sole_lengths(robot), found)
-            ax.set_title(robot.name, fontsize=9.5, loc='left')
+            heading(ax, robot.name)
         return canvas
 
     return Picture(
@@ -69,7 +59,7 @@ def execution(study: MomentumStudy, load: Load) -> Picture:
         draw=draw,
         facts=(
             *(fact for robot in study.robots for fact in _facts(study, robot, found)),
-            *_facts_alone(alone),
+            *_facts_alone(found),
         ),
         seen='Mean distance of the simulated centre of mass from the planned one over the length '
         'of the soles, ten steps of 0.8 s and 0.25 m in MuJoCo; the longest soles are the '
@@ -81,9 +71,9 @@ def execution(study: MomentumStudy, load: Load) -> Picture:
             ('robot', 'sole [m]', 'scheme', 'mean error of the CoM [mm]', 'largest [mm]',
              'CoP from the wanted ZMP, RMS x [mm]', 'RMS y [mm]', 'falls in step', 'at [s]'),
             [
-                [robot, sole, LABELS[scheme], 1e3 * each.mean, 1e3 * each.largest,
+                [robot, sole, CURVES[scheme].label, 1e3 * each.mean, 1e3 * each.largest,
                  *(1e3 * each.cop).tolist(), float(each.falls_in or np.nan), each.fall_time]
-                for (robot, sole, scheme), each in listed.items()
+                for (robot, sole, scheme), each in found.items()
             ],
         ),
     )  # fmt: skip
@@ -113,10 +103,11 @@ def _ours(with_talos: bool) -> str:
 def _draw(ax: Any, look: Look, robot: str, soles: tuple[float, ...], found: Executions) -> None:
     for scheme in SCHEMES:
         walks = [found[robot, sole, scheme] for sole in soles]
-        ax.plot(soles, [1e3 * walk.mean for walk in walks], **style(look, scheme))
+        ax.plot(soles, [1e3 * walk.mean for walk in walks], **CURVES[scheme].style(look))
         for sole, walk in zip(soles, walks, strict=True):
-            marker = {'marker': 'x' if walk.falls_in else MARKERS[scheme], 'markersize': 5.5}
-            ax.plot(sole, 1e3 * walk.mean, **style(look, scheme, linestyle='none', **marker))
+            mark = {'marker': 'x'} if walk.falls_in else {}
+            keywords = CURVES[scheme].style(look, 5.5, linestyle='none', **mark)
+            ax.plot(sole, 1e3 * walk.mean, **keywords)
             if walk.falls_in:
                 ax.annotate(f'{walk.falls_in}', (sole, 1e3 * walk.mean), (5, 3),
                             textcoords='offset points', fontsize=8)  # fmt: skip
@@ -134,16 +125,13 @@ def _facts(study: MomentumStudy, robot: Robot, found: Executions) -> list[Fact]:
         walks = [found[name, sole, scheme] for sole in soles]
         worst = 1e3 * max(walk.mean for walk in walks)
         stands = not any(walk.falls_in for walk in walks)
-        facts.append(
+        facts += [
             Fact(f'{name}_mean_{scheme}', f'largest mean error of the CoM, any sole, {scheme}, '
                  f'{name}', worst, 'mm', 1, wanted=f'≤ {MEAN:g} mm, no fall',
-                 holds=stands and worst <= MEAN)
-        )  # fmt: skip
-        facts.append(
-            Fact(f'{name}_largest_{scheme}', f'largest error of the CoM, own sole, {scheme}, '
-                 f'{name}', 1e3 * walks[0].largest, 'mm', 1, wanted=f'≤ {MEAN:g} mm',
-                 holds=1e3 * walks[0].largest <= MEAN)
-        )  # fmt: skip
+                 holds=stands and worst <= MEAN),
+            at_most(f'{name}_largest_{scheme}', f'largest error of the CoM, own sole, {scheme}, '
+                    f'{name}', 1e3 * walks[0].largest, MEAN, 'mm', 1),
+        ]  # fmt: skip
     for scheme in SCHEMES:
         walk = found[name, own, scheme]
         facts.append(
@@ -177,9 +165,10 @@ def _facts(study: MomentumStudy, robot: Robot, found: Executions) -> list[Fact]:
     return facts
 
 
-def _facts_alone(alone: dict[str, WalkOutcome]) -> list[Fact]:
+def _facts_alone(found: Executions) -> list[Fact]:
     facts = []
-    for scheme, walk in alone.items():
+    for scheme in SCHEMES:
+        (walk,) = (each for (name, _, s), each in found.items() if (name, s) == (_ALONE, scheme))
         for key, what, value in (
             ('com', 'mean', 1e3 * walk.mean),
             ('largest', 'largest', 1e3 * walk.largest),
@@ -199,17 +188,16 @@ _PARTS = {
     'plan': 'whole plan',
     'interval': 'plan and joint references',
 }
-_COLOURS = {'E3': 'cop', 'E4': 'mr-ad'}
 
 
-@figure(lambda study: tuple(study.timings(robot, s) for robot in study.robots for s in _SCHEMES))
-def timings(study: MomentumStudy, load: Load) -> Picture:
-    found = {
-        (robot.name, scheme): load(study.timings(robot, scheme))
+@figure(
+    lambda study: {
+        (robot.name, scheme): study.timings(robot, scheme)
         for robot in study.robots
         for scheme in _SCHEMES
     }
-
+)
+def timings(study: MomentumStudy, found: dict[tuple[str, str], Arrays]) -> Picture:
     def draw(look: Look, width: float) -> Any:
         canvas, axes = panels(width, len(study.robots), height=0.34 * len(_PARTS), titles=True,
                               columns=1)  # fmt: skip
@@ -218,20 +206,17 @@ def timings(study: MomentumStudy, load: Load) -> Picture:
                 for scheme, shift in (('E3', -0.15), ('E4', 0.15)):
                     times = 1e3 * found[robot.name, scheme][part]
                     low, middle, high = np.percentile(times, [1, 50, 99])
-                    colour = look[_COLOURS[scheme]]
+                    colour = look[CURVES[scheme].colour]
                     ax.plot([low, high], [row + shift] * 2, color=colour, linewidth=1.4)
                     ax.plot(middle, row + shift, color=colour, marker='o', markersize=5)
-                    ax.annotate(f'{scheme} {middle:.2f}', (high, row + shift), (5, -3),
+                    at, off, side = (high, 5, 'left') if high < 10.0 else (low, -5, 'right')
+                    ax.annotate(f'{scheme} {middle:.2f}', (at, row + shift), (off, -3), ha=side,
                                 textcoords='offset points', fontsize=8)  # fmt: skip
-            ax.set(xscale='log', xlim=(0.02, 200), ylim=(len(_PARTS) - 0.5, -0.5))
+            ax.set(xscale='log', xlim=(0.02, 200), xlabel='time [ms]')
             ax.axvline(100.0, color=look['muted'], linewidth=0.8)
             log_ticks(ax.xaxis, (0.1, 1, 10, 100))
-            ax.set_xlabel('time [ms]')
-            ax.set_yticks(range(len(_PARTS)), list(_PARTS.values()))
-            ax.tick_params(axis='y', length=0)
-            ax.set_title(robot.name, fontsize=9.5, loc='left')
-            place, left = ax.get_position(), 2.1 / width
-            ax.set_position([left, place.y0, place.x1 - left, place.height])
+            named_rows(ax, list(_PARTS.values()), width, 2.1)
+            heading(ax, robot.name)
         return canvas
 
     facts = tuple(fact for robot in study.robots for fact in _timings_facts(robot.name, found))

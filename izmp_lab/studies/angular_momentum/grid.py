@@ -1,7 +1,6 @@
 """What the estimation depends on: step time and length, weights, nodes, window."""
 
 import dataclasses
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +9,19 @@ import numpy as np
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.schemes import LIMITS
-from izmp_lab.studies.angular_momentum.study import (
-    STEP_LENGTH,
-    STEP_TIME,
-    MomentumStudy,
-    Robot,
-    Trial,
+from izmp_lab.studies.angular_momentum.study import MomentumStudy
+from izmp_lab.studies.angular_momentum.walks import STEP_LENGTH, STEP_TIME, Robot, Trial, ZmpScore
+from izmp_lab.studies.drawing import (
+    HATCH,
+    cell_text,
+    heading,
+    map_axes,
+    named_rows,
+    shade,
+    shades,
 )
-from izmp_lab.studies.angular_momentum.walks import ZmpScore
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.runs import Run
 from izmp_lab.walking.walk_parameters import SCHEMES
 
 FINE = {
@@ -30,14 +32,13 @@ FINE = {
 """Twice as many knots in the same window."""
 
 _CLASSES = (1.0, 2.0, 4.0, 8.0, 16.0)
-_COLOURS = ('#fee838', '#d5c164', '#a59c74', '#777776', '#414d6b', '#00224e')
-_HATCH = '#b3196b'
+"""Of the RMS error in x [mm]."""
 
 LATE = 0.05
 """Half an interval, by which every landing misses its knot [s]."""
 
-Maps = dict[str, dict[tuple[float, float], ZmpScore]]
-
+Cells = dict[tuple[float, float], ZmpScore]
+Maps = dict[str, Cells]
 
 _FINE = 'biped31, E4, knots every 0.05 s'
 _LATE = 'biped31, E4, everything 0.05 s later'
@@ -53,41 +54,30 @@ def _maps(study: MomentumStudy) -> dict[str, tuple[Robot, str, dict[str, Any]]]:
     return maps
 
 
-def _trial(scheme: str, cell: tuple[float, float], given: dict[str, Any]) -> Trial:
-    return Trial(scheme, cell[0], cell[1], **given)
-
-
 def at_knots(step_time: float) -> bool:
     """Whether every step of that time [s] begins at a knot if the first one does."""
     return abs(10.0 * step_time - round(10.0 * step_time)) < 1e-6
 
 
-def _cells(study: MomentumStudy) -> list[tuple[float, float]]:
-    return [(time, length) for time in study.step_times for length in study.step_lengths]
-
-
 @figure(
-    lambda study: tuple(
-        study.score(robot, _trial(scheme, cell, given))
-        for robot, scheme, given in _maps(study).values()
-        for cell in _cells(study)
-    )
-)
-def grid(study: MomentumStudy, load: Load) -> Picture:
-    found: Maps = {
-        name: {
-            cell: ZmpScore.from_arrays(load(study.score(robot, _trial(scheme, cell, given))))
-            for cell in _cells(study)
-        }
+    lambda study: {
+        (name, time, length): study.score(robot, Trial(scheme, time, length, **given))
         for name, (robot, scheme, given) in _maps(study).items()
+        for time in study.step_times
+        for length in study.step_lengths
     }
+)
+def grid(study: MomentumStudy, scores: dict[tuple[str, float, float], ZmpScore]) -> Picture:
+    found: Maps = {name: {} for name, _, _ in scores}
+    for (name, time, length), score in scores.items():
+        found[name][time, length] = score
 
     def draw(look: Look, width: float) -> Any:
         height = 0.5 * len(study.step_lengths) + 0.1
         canvas, axes = panels(width, len(found), _legend(), height, columns=2, titles=True)
         for ax, (name, scores) in zip(axes, found.items(), strict=True):
             _draw_map(ax, study, scores)
-            ax.set_title(name, fontsize=9.5, loc='left')
+            heading(ax, name)
         return canvas
 
     return Picture(
@@ -143,45 +133,28 @@ def _lost(score: ZmpScore) -> bool:
 def _legend() -> list[Entry]:
     from matplotlib.patches import Patch
 
-    names = (f'< {_CLASSES[0]:g} mm', *(f'{low:g}–{high:g}' for low, high in
-                                        itertools.pairwise(_CLASSES)),
-             f'> {_CLASSES[-1]:g}')  # fmt: skip
-    shades = [
-        Entry(name, Patch(facecolor=colour)) for name, colour in zip(names, _COLOURS, strict=True)
-    ]
-    hatched = Patch(facecolor='none', edgecolor=_HATCH, hatch='////', linewidth=0.0)
-    return [*shades, Entry('beyond the limits', hatched)]
+    hatched = Patch(facecolor='none', edgecolor=HATCH, hatch='////', linewidth=0.0)
+    return [*shades(_CLASSES), Entry('beyond the limits', hatched)]
 
 
-def _draw_map(ax: Any, study: MomentumStudy, scores: dict[tuple[float, float], ZmpScore]) -> None:
+def _draw_map(ax: Any, study: MomentumStudy, scores: Cells) -> None:
     from matplotlib.patches import Rectangle
-    from matplotlib.patheffects import withStroke
 
     for column, time in enumerate(study.step_times):
         for row, length in enumerate(study.step_lengths):
             score = scores[time, length]
             rms, most = 1e3 * score.rms[0], 1e3 * score.largest[0]
-            colour = '#d9d9d9' if np.isnan(rms) else _COLOURS[np.searchsorted(_CLASSES, rms)]
+            colour = '#d9d9d9' if np.isnan(rms) else shade(rms, _CLASSES)
             place = (column - 0.47, row - 0.46)
             ax.add_patch(Rectangle(place, 0.94, 0.92, facecolor=colour, linewidth=0.0))
             if not works(score):
-                ax.add_patch(Rectangle(place, 0.94, 0.92, facecolor='none', edgecolor=_HATCH,
+                ax.add_patch(Rectangle(place, 0.94, 0.92, facecolor='none', edgecolor=HATCH,
                                        hatch='////', linewidth=0.0))  # fmt: skip
             text = '' if np.isnan(rms) else f'{rms:.1f}\n{most:.0f}'
-            text = f'✕ {text}' if _lost(score) else text
-            ax.text(column, row, text, ha='center', va='center', fontsize=8, color='#111111',
-                    linespacing=1.1, path_effects=[withStroke(linewidth=2.2,
-                                                              foreground='#ffffff')])  # fmt: skip
-    ax.set(xlim=(-0.5, len(study.step_times) - 0.5), ylim=(-0.5, len(study.step_lengths) - 0.5))
-    ax.set_xticks(range(len(study.step_times)), [f'{time:g}' for time in study.step_times])
-    ax.set_yticks(
-        range(len(study.step_lengths)), [f'{length:.2f}' for length in study.step_lengths]
-    )
+            cell_text(ax, column, row, f'✕ {text}' if _lost(score) else text)
+    map_axes(ax, [f'{time:g}' for time in study.step_times],
+             [f'{length:.2f}' for length in study.step_lengths])  # fmt: skip
     ax.set(xlabel='step time [s]', ylabel='step length [m]')
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
 
 
 def _facts(study: MomentumStudy, found: Maps) -> tuple[Fact, ...]:
@@ -196,12 +169,10 @@ def _facts(study: MomentumStudy, found: Maps) -> tuple[Fact, ...]:
     ]  # fmt: skip
     moved = (STEP_TIME, STEP_LENGTH)
 
-    def count(
-        scores: dict[tuple[float, float], ZmpScore], cells: list[tuple[float, float]]
-    ) -> int:
+    def count(scores: Cells, cells: list[tuple[float, float]]) -> int:
         return sum(works(scores[cell]) for cell in cells)
 
-    def worst(scores: dict[tuple[float, float], ZmpScore]) -> float:
+    def worst(scores: Cells) -> float:
         return 1e3 * max(float(score.rms[0]) for (t, _), score in scores.items() if t == fastest)
 
     usual = count(early, slow)
@@ -238,22 +209,16 @@ _WEIGHTS_COLOURS = ('mr-ad', 'ir-md')
 _TOO_LARGE = 1e-2
 
 
-def _run(study: MomentumStudy, robot: Robot, weight: float) -> Run:
-    return study.score(robot, Trial('E4', changed={'alpha': weight, 'gamma': weight}))
-
-
 @figure(
-    lambda study: tuple(
-        _run(study, robot, weight) for robot in study.robots for weight in study.weights
-    )
-)
-def weights(study: MomentumStudy, load: Load) -> Picture:
-    found = {
-        (robot.name, weight): ZmpScore.from_arrays(load(_run(study, robot, weight)))
+    lambda study: {
+        (robot.name, weight): study.score(
+            robot, Trial('E4', changed={'alpha': weight, 'gamma': weight})
+        )
         for robot in study.robots
         for weight in study.weights
     }
-
+)
+def weights(study: MomentumStudy, found: dict[tuple[str, float], ZmpScore]) -> Picture:
     def draw(look: Look, width: float) -> Any:
         legend = [
             Entry(robot.name, line(look, colour, marker='o', markersize=4.5))
@@ -329,7 +294,7 @@ def _choices() -> tuple[Choice, ...]:
         Choice('e3_zero', 'E3, 0 where the window grows',
                Trial('E3', changed={'end_estimate': 'zero'})),
         Choice('e4', 'E4: 8 nodes, 4 of them until 0.3 s', Trial('E4')),
-        Choice('geometric', '8 nodes at knots, further and further apart',
+        Choice('geometric', '8 nodes at knots, ever farther apart',
                Trial('E4', changed={'nodes': (_GEOMETRIC,)})),
         Choice('literal', '8 nodes, all until 0.75 s',
                Trial('E4', changed={'nodes': (_LITERAL,)})),
@@ -343,18 +308,19 @@ def _choices() -> tuple[Choice, ...]:
     )  # fmt: skip
 
 
-def _options_run(study: MomentumStudy, choice: Choice) -> Run:
-    robot = study.biped31
-    if choice.height:
-        robot = dataclasses.replace(robot, height=choice.height)
-    return study.score(robot, choice.trial)
+def _chosen_runs(study: MomentumStudy) -> dict[str, Run]:
+    own = study.biped31
+    return {
+        choice.key: study.score(
+            dataclasses.replace(own, height=choice.height or own.height), choice.trial
+        )
+        for choice in _choices()
+    }
 
 
-@figure(lambda study: tuple(_options_run(study, choice) for choice in _choices()))
-def options(study: MomentumStudy, load: Load) -> Picture:
-    found = [
-        (choice, ZmpScore.from_arrays(load(_options_run(study, choice)))) for choice in _choices()
-    ]
+@figure(_chosen_runs)
+def options(study: MomentumStudy, scores: dict[str, ZmpScore]) -> Picture:
+    found = [(choice, scores[choice.key]) for choice in _choices()]
 
     def draw(look: Look, width: float) -> Any:
         canvas, (ax,) = panels(width, 1, height=0.24 * len(found))
@@ -364,13 +330,9 @@ def options(study: MomentumStudy, load: Load) -> Picture:
             ax.plot(rms, row, color=look['mr-ad'], marker='o', markersize=5)
             if score.refused:
                 ax.annotate('a leg would be straight', (1.05, row), va='center', fontsize=8)
-        ax.set(xscale='log', xlim=(1, 100), ylim=(len(found) - 0.5, -0.5))
-        ax.set_xlabel('error of the ZMP in x: RMS and largest [mm]')
+        ax.set(xscale='log', xlim=(1, 100), xlabel='ZMP error in x [mm]')
         log_ticks(ax.xaxis, (1, 3, 10, 30, 100))
-        ax.set_yticks(range(len(found)), [choice.label for choice, _ in found])
-        ax.tick_params(axis='y', length=0)
-        place, left = ax.get_position(), 2.75 / width
-        ax.set_position([left, place.y0, place.x1 - left, place.height])
+        named_rows(ax, [choice.label for choice, _ in found], width, 2.75)
         return canvas
 
     return Picture(
@@ -382,8 +344,9 @@ def options(study: MomentumStudy, load: Load) -> Picture:
             Fact(choice.key, f'RMS error in x, {choice.label}', 1e3 * float(score.rms[0]), 'mm', 2)
             for choice, score in found
         ),
-        seen='Error of the ZMP of all bodies of biped31 in x, steps of 0.8 s and 0.25 m. The '
-        'centre of mass is at 0.75 m unless stated otherwise.',
+        seen='RMS (dot) and largest error (end of the line) of the ZMP of all bodies of biped31 '
+        'in x, steps of 0.8 s and 0.25 m. The centre of mass is at 0.75 m unless stated '
+        'otherwise.',
         paper='Nodes are uniform or at the beginning; where exactly, is not stated.',
         ours='Nodes that are always at the knots do not sample what is between them: {knots} '
         'instead of {e3}. What enters at the end of the window has no estimate until a node has '

@@ -2,7 +2,8 @@
 
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_lab.studies.angular_momentum import execution, grid, schemes
-from izmp_lab.studies.angular_momentum.study import DOUBLE_SUPPORT, MomentumStudy
+from izmp_lab.studies.angular_momentum.study import MomentumStudy
+from izmp_lab.studies.angular_momentum.walks import DOUBLE_SUPPORT
 from izmp_lab.studies.publish import Figure
 from izmp_lab.walking.walk_parameters import SCHEMES
 

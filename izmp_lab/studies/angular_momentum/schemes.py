@@ -6,40 +6,11 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.angular_momentum.study import SCHEMES, MomentumStudy, Robot, Trial
-from izmp_lab.studies.angular_momentum.walks import ZmpScore
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load
-
-LABELS = {
-    'E1': 'E1: point mass',
-    'E2': 'E2: second iteration',
-    'E3': 'E3: 16 uniform nodes',
-    'E4': 'E4: 8 nodes, half early',
-}
-MARKERS = {'E1': 's', 'E2': 'D', 'E3': '^', 'E4': 'o'}
-
-_COLOURS = {'E1': 'ir-md', 'E2': 'other', 'E3': 'cop', 'E4': 'mr-ad'}
-_DASHES: dict[str, Any] = {'E1': (0, (4, 1.6)), 'E2': (0, (2, 1)), 'E3': (0, (1, 1)), 'E4': '-'}
-_WIDTHS = {'E1': 1.3, 'E2': 1.3, 'E3': 2.2, 'E4': 1.2}
-
-
-def style(look: Look, scheme: str, **others: Any) -> dict[str, Any]:
-    """Arguments of matplotlib's `plot` for a scheme."""
-    own = {
-        'color': look[_COLOURS[scheme]],
-        'linestyle': _DASHES[scheme],
-        'linewidth': _WIDTHS[scheme],
-    }
-    return own | others
-
-
-def entry(look: Look, scheme: str, **others: Any) -> Entry:
-    """Legend entry of a scheme."""
-    keywords = style(look, scheme, **others)
-    del keywords['color']
-    return Entry(LABELS[scheme], line(look, _COLOURS[scheme], **keywords))
-
+from izmp_lab.studies.angular_momentum.study import CURVES, SCHEMES, MomentumStudy
+from izmp_lab.studies.angular_momentum.walks import Trial, ZmpScore
+from izmp_lab.studies.drawing import heading
+from izmp_lab.studies.publish import at_least, at_most, figure
+from izmp_lab.studies.runs import Arrays, Run
 
 LIMITS = {'rms': (4.0, 1.5), 'largest': (16.0, 4.0)}
 """Of E3 and E4 in x and y [mm]."""
@@ -47,28 +18,25 @@ LIMITS = {'rms': (4.0, 1.5), 'largest': (16.0, 4.0)}
 WORSE, SAME = 6.0, 1.1
 """How many times worse E1 is at least, and E4 at most, than E3."""
 
-Scores = dict[tuple[Robot, str], ZmpScore]
-
 
 @figure(
-    lambda study: tuple(
-        study.score(robot, Trial(scheme)) for robot in study.robots for scheme in SCHEMES
-    )
-)
-def schemes(study: MomentumStudy, load: Load) -> Picture:
-    names = [robot.name for robot in study.robots]
-    found = {
-        (robot.name, scheme): ZmpScore.from_arrays(load(study.score(robot, Trial(scheme))))
+    lambda study: {
+        (robot.name, scheme): study.score(robot, Trial(scheme))
         for robot in study.robots
         for scheme in SCHEMES
     }
+)
+def schemes(study: MomentumStudy, found: dict[tuple[str, str], ZmpScore]) -> Picture:
+    names = [robot.name for robot in study.robots]
 
     def draw(look: Look, width: float) -> Any:
-        legend = [entry(look, s, marker=MARKERS[s], linestyle='none') for s in SCHEMES]
+        legend = [
+            CURVES[s].entry(look, marker=CURVES[s].marker, linestyle='none') for s in SCHEMES
+        ]
         canvas, axes = panels(width, 2, legend, height=0.55 * len(names) + 0.5, titles=True)
         for axis, ax in enumerate(axes):
             _draw(ax, look, names, found, axis)
-            ax.set_title(f'in {"xy"[axis]}', fontsize=9.5, loc='left')
+            heading(ax, f'in {"xy"[axis]}')
         return canvas
 
     return Picture(
@@ -91,7 +59,7 @@ def schemes(study: MomentumStudy, load: Load) -> Picture:
         data=Table(
             ('robot', 'scheme', 'axis', 'RMS [mm]', 'largest [mm]'),
             [
-                [name, LABELS[scheme], 'xy'[axis], 1e3 * float(score.rms[axis]),
+                [name, CURVES[scheme].label, 'xy'[axis], 1e3 * float(score.rms[axis]),
                  1e3 * float(score.largest[axis])]
                 for (name, scheme), score in found.items()
                 for axis in (0, 1)
@@ -107,8 +75,10 @@ def _draw(
         for index, scheme in enumerate(SCHEMES):
             score, y = found[name, scheme], row + 0.18 * (index - 1.5)
             rms, most = 1e3 * score.rms[axis], 1e3 * score.largest[axis]
-            ax.plot([rms, most], [y, y], **style(look, scheme, linestyle='-', linewidth=1.2))
-            ax.plot(rms, y, **style(look, scheme, marker=MARKERS[scheme], markersize=5))
+            ax.plot(
+                [rms, most], [y, y], **CURVES[scheme].style(look, linestyle='-', linewidth=1.2)
+            )
+            ax.plot(rms, y, **CURVES[scheme].style(look, 5))
     ax.axvline(LIMITS['rms'][axis], color=look['muted'], linewidth=0.8)
     ax.axvline(LIMITS['largest'][axis], color=look['muted'], linewidth=0.8, linestyle=(0, (4, 2)))
     ax.set(xscale='log', ylim=(len(names) - 0.5, -0.5), xlabel='error of the ZMP [mm]')
@@ -124,22 +94,20 @@ def _facts(name: str, found: dict[tuple[str, str], ZmpScore]) -> list[Fact]:
         for what, label in (('rms', 'RMS'), ('largest', 'largest')):
             for axis, letter in enumerate('xy'):
                 value = 1e3 * float(getattr(score, what)[axis])
-                limit = LIMITS[what][axis]
+                key = f'{name}_{scheme}_{what}_{letter}'
+                of = f'{label} error in {letter}, {scheme}, {name}'
                 bound = scheme in ('E3', 'E4')
                 facts.append(
-                    Fact(f'{name}_{scheme}_{what}_{letter}',
-                         f'{label} error in {letter}, {scheme}, {name}', value, 'mm', 2,
-                         wanted=f'≤ {limit:g} mm' if bound else '',
-                         holds=value <= limit if bound else None)
-                )  # fmt: skip
+                    at_most(key, of, value, LIMITS[what][axis], 'mm')
+                    if bound
+                    else Fact(key, of, value, 'mm')
+                )
     rms = {scheme: float(found[name, scheme].rms[0]) for scheme in SCHEMES}
     worse, same = rms['E1'] / rms['E3'], rms['E4'] / rms['E3']
     facts += [
-        Fact(f'{name}_worse', f'RMS error in x, E1 over E3, {name}', worse, '', 1,
-             wanted=f'≥ {WORSE:g}', holds=worse >= WORSE),
-        Fact(f'{name}_same', f'RMS error in x, E4 over E3, {name}', same, '', 2,
-             wanted=f'≤ {SAME:g}', holds=same <= SAME),
-    ]  # fmt: skip
+        at_least(f'{name}_worse', f'RMS error in x, E1 over E3, {name}', worse, WORSE, '', 1),
+        at_most(f'{name}_same', f'RMS error in x, E4 over E3, {name}', same, SAME),
+    ]
     return facts
 
 
@@ -147,9 +115,12 @@ _DRAWN = ('E1', 'E4')
 _FROM_STEP, _TO_STEP = 3, 7
 
 
-@figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
-def zmp(study: MomentumStudy, load: Load) -> Picture:
-    walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
+def _tracks(study: MomentumStudy) -> dict[str, Run]:
+    return {scheme: study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES}
+
+
+@figure(_tracks)
+def zmp(study: MomentumStudy, walks: dict[str, Arrays]) -> Picture:
     any_walk = walks['E1']
     begins = any_walk['begins']
     start, end = begins[_FROM_STEP], begins[_TO_STEP]
@@ -159,7 +130,7 @@ def zmp(study: MomentumStudy, load: Load) -> Picture:
     def draw(look: Look, width: float) -> Any:
         legend = [
             Entry('wanted ZMP', line(look, 'muted', linewidth=2.4)),
-            *(entry(look, scheme) for scheme in SCHEMES),
+            *(CURVES[scheme].entry(look) for scheme in SCHEMES),
         ]
         canvas, axes = panels(width, 4, legend, height=2.1)
         for axis in (0, 1):
@@ -169,8 +140,8 @@ def zmp(study: MomentumStudy, load: Load) -> Picture:
             for scheme in SCHEMES:
                 zmp, goal = (walks[scheme][name][rows, axis] for name in ('zmp', 'wanted'))
                 if scheme in _DRAWN:
-                    upper.plot(times, 1e3 * (zmp - goal) + wanted, **style(look, scheme))
-                lower.plot(times, 1e3 * (zmp - goal), **style(look, scheme))
+                    upper.plot(times, 1e3 * (zmp - goal) + wanted, **CURVES[scheme].style(look))
+                lower.plot(times, 1e3 * (zmp - goal), **CURVES[scheme].style(look))
             for ax in (upper, lower):
                 ax.set(xlabel='time [s]', xlim=(0, times[-1]))
             upper.set_ylabel(f'ZMP in {"xy"[axis]} [mm]')
@@ -197,7 +168,7 @@ def zmp(study: MomentumStudy, load: Load) -> Picture:
         data=Table(
             ('scheme', 'time [s]', 'error in x [mm]', 'error in y [mm]'),
             [
-                [LABELS[scheme], float(t), 1e3 * float(error[0]), 1e3 * float(error[1])]
+                [CURVES[scheme].label, float(t), 1e3 * float(error[0]), 1e3 * float(error[1])]
                 for scheme, walk in walks.items()
                 for t, error in zip(times, (walk['zmp'] - walk['wanted'])[rows], strict=True)
             ],
@@ -205,7 +176,7 @@ def zmp(study: MomentumStudy, load: Load) -> Picture:
     )
 
 
-def _just_after_lift_off(walk: dict[str, Any]) -> tuple[float, float]:
+def _just_after_lift_off(walk: Arrays) -> tuple[float, float]:
     """Largest error in x [mm] within 0.15 s after a lift-off, and at other times of steps."""
     times, begins = walk['times'], walk['begins']
     error = 1e3 * np.abs(walk['zmp'] - walk['wanted'])[:, 0]
@@ -219,21 +190,22 @@ SHOWN = 4.8
 """Time that the poster shows [s]."""
 
 
-@figure(lambda study: tuple(study.tracks(study.biped31, Trial(scheme)) for scheme in SCHEMES))
-def com(study: MomentumStudy, load: Load) -> Picture:
-    walks = {s: load(study.tracks(study.biped31, Trial(s))) for s in SCHEMES}
+@figure(_tracks)
+def com(study: MomentumStudy, walks: dict[str, Arrays]) -> Picture:
     start = walks['E1']['begins'][0]
     times = walks['E1']['times'] - start
     rows = (times >= 0.0) & (times <= SHOWN)
 
     def draw(look: Look, width: float) -> Any:
-        canvas, axes = panels(width, 4, [entry(look, scheme) for scheme in SCHEMES], height=2.1)
+        canvas, axes = panels(
+            width, 4, [CURVES[scheme].entry(look) for scheme in SCHEMES], height=2.1
+        )
         reference = walks['E1']['com']
         for axis in (0, 1):
             for scheme, walk in walks.items():
                 track, apart = walk['com'][rows, axis], (walk['com'] - reference)[rows, axis]
-                axes[axis].plot(times[rows], track, **style(look, scheme))
-                axes[axis + 2].plot(times[rows], 1e3 * apart, **style(look, scheme))
+                axes[axis].plot(times[rows], track, **CURVES[scheme].style(look))
+                axes[axis + 2].plot(times[rows], 1e3 * apart, **CURVES[scheme].style(look))
             for ax in (axes[axis], axes[axis + 2]):
                 ax.set(xlabel='time since the first step [s]', xlim=(0, SHOWN))
             axes[axis].set_ylabel(f'CoM in {"xy"[axis]} [m]')
@@ -265,7 +237,7 @@ def com(study: MomentumStudy, load: Load) -> Picture:
         data=Table(
             ('scheme', 'time [s]', 'CoM x [m]', 'CoM y [m]'),
             [
-                [LABELS[scheme], float(t), float(x), float(y)]
+                [CURVES[scheme].label, float(t), float(x), float(y)]
                 for scheme, walk in walks.items()
                 for t, (x, y) in zip(times[rows], walk['com'][rows], strict=True)
             ],

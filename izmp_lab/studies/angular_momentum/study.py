@@ -5,22 +5,21 @@ nodes) and E4 (8 nodes, half of them early). Their poster leaves robot, weights 
 what is taken is in the trial and in `MomentumParameters`.
 """
 
-import dataclasses
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.pages.files import write_files
+from izmp_lab.studies.angular_momentum import walks
+from izmp_lab.studies.angular_momentum.walks import Robot, Trial
+from izmp_lab.studies.drawing import Curve
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Run
-from izmp_lab.walking.sway import BIPED31_POSTURE
-from izmp_lab.walking.walk_parameters import MomentumParameters, WalkParameters
+from izmp_lab.walking.biped import BIPED31_POSTURE
 
 POSTURE = {
     'arm_left_2_joint': 0.3, 'arm_left_4_joint': -1.2,
@@ -67,75 +66,13 @@ def write_robot_file(folder: Path) -> Path:
     return folder / 'talos.yaml'
 
 
-WALKS = 'izmp_lab.studies.angular_momentum.walks'
-SCHEMES = ('E1', 'E2', 'E3', 'E4')
-
-DOUBLE_SUPPORT = 0.2
-"""Time on both feet in every step [s]: two intervals, so that a foot lifts off at a knot."""
-
-STEP_TIME, STEP_LENGTH = 0.8, 0.25
-"""Of the walk of most figures [s], [m]."""
-
-
-@dataclass(frozen=True)
-class Robot:
-    """A robot of the experiments.
-
-    Attributes:
-        name: as figures call it.
-        key: its robot file.
-        posture: joint positions at rest [rad].
-        height: of its centre of mass [m].
-        ankle_feedback: whether the plant's ankles answer to the tilt.
-        soles: lengths of the sole in the simulations, the robot's own first [m].
-    """
-
-    name: str
-    key: RobotKey
-    posture: Mapping[str, float]
-    height: float
-    ankle_feedback: bool
-    soles: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One walk.
-
-    Attributes:
-        scheme: 'E1' to 'E4'.
-        step_time: [s].
-        step_length: [m].
-        steps: how many.
-        changed: parameters of the generator that differ from those of the scheme.
-        stand: time before the first step [s].
-        sole: length of the soles amid the travel of the ZMP [m]; that of the robot if 0.
-    """
-
-    scheme: str
-    step_time: float = STEP_TIME
-    step_length: float = STEP_LENGTH
-    steps: int = 10
-    changed: Mapping[str, Any] = field(default_factory=dict)
-    stand: float = 1.5
-    sole: float = 0.0
-
-    def parameters(self, height: float) -> WalkParameters:
-        """Return what is planned, with the centre of mass at a height [m]."""
-        changed = dict(self.changed)
-        if 'nodes' in changed:
-            changed['nodes'] = tuple(map(tuple, changed['nodes']))
-        momentum = dataclasses.replace(MomentumParameters.scheme(self.scheme), **changed)
-        return WalkParameters.by(
-            'angular_momentum',
-            speed=self.step_length / self.step_time,
-            step_time=self.step_time,
-            steps=self.steps,
-            double_support=DOUBLE_SUPPORT / self.step_time,
-            com_height=height,
-            stand=self.stand,
-            momentum=momentum,
-        )
+CURVES = {
+    'E1': Curve('E1: point mass', 'ir-md', (0, (4, 1.6)), 1.3, 's'),
+    'E2': Curve('E2: second iteration', 'other', (0, (2, 1)), 1.3, 'D'),
+    'E3': Curve('E3: 16 uniform nodes', 'cop', (0, (1, 1)), 2.2, '^'),
+    'E4': Curve('E4: 8 nodes, half early', 'mr-ad', '-', 1.2, 'o'),
+}
+SCHEMES = tuple(CURVES)
 
 
 @dataclass(frozen=True)
@@ -178,38 +115,26 @@ class MomentumStudy:
 
     def score(self, robot: Robot, trial: Trial) -> Run:
         """Describe the score of a planned walk."""
-        return self._run('plan_score', robot, trial, 1.0)
+        return Run(walks.plan_score, {'robot': robot, 'trial': trial}, walks.ZmpScore)
 
     def tracks(self, robot: Robot, trial: Trial) -> Run:
         """Describe the tracks of a planned walk."""
-        return self._run('plan_tracks', robot, trial, 1.0)
+        return Run(walks.plan_tracks, {'robot': robot, 'trial': trial})
 
     def executed(self, robot: Robot, trial: Trial) -> Run:
         """Describe the execution of a walk by the plant."""
-        return self._run('executed', robot, trial, 10.0)
+        given = {'robot': robot, 'trial': trial}
+        return Run(walks.executed, given, walks.WalkOutcome, effort=10.0)
 
     def timings(self, robot: Robot, scheme: str) -> Run:
         """Describe how long planning takes."""
-        parameters = {'robot': _plain(robot), 'scheme': scheme, 'cycles': self.cycles}
-        return Run(f'{WALKS}:timings', parameters, effort=5.0)
+        given = {'robot': robot, 'scheme': scheme, 'cycles': self.cycles}
+        return Run(walks.timings, given, effort=5.0)
 
     def sole_lengths(self, robot: Robot) -> tuple[float, ...]:
         """Lengths of the soles that are simulated [m]: the robot's own, then the shortest."""
         chosen = (robot.soles[0], *robot.soles[:0:-1][: self.soles - 1])
         return tuple(sorted(chosen, reverse=True))
-
-    def _run(self, function: str, robot: Robot, trial: Trial, effort: float) -> Run:
-        parameters = {'robot': _plain(robot), 'trial': dataclasses.asdict(trial)}
-        return Run(f'{WALKS}:{function}', parameters, effort=effort)
-
-
-def _plain(robot: Robot) -> dict[str, Any]:
-    return {
-        **dataclasses.asdict(robot.key),
-        'posture': dict(robot.posture),
-        'height': robot.height,
-        'ankle_feedback': robot.ankle_feedback,
-    }
 
 
 def _robots(folder: Path) -> tuple[Robot, ...]:

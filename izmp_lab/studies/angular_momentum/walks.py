@@ -1,29 +1,93 @@
 """What is kept of a walk with angular-momentum estimation: score, tracks, execution, timings.
 
-The functions with a `load` are runs, see `runs`; their parameters are those of `study`.
+The functions of a robot and a trial are those of the runs that `study` describes.
 """
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_lab.studies.angular_momentum.study import Trial
-from izmp_lab.studies.runs import Arrays, Load
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Arrays
 from izmp_lab.walking import com_programme
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.online_walk import OnlineWalk
 from izmp_lab.walking.walk import PlannedWalk, plan_walk
 from izmp_lab.walking.walk_command import WalkCommand
-from izmp_lab.walking.walk_parameters import WalkParameters
+from izmp_lab.walking.walk_parameters import MomentumParameters, WalkParameters
+
+DOUBLE_SUPPORT = 0.2
+"""Time on both feet in every step [s]: two intervals, so that a foot lifts off at a knot."""
+
+STEP_TIME, STEP_LENGTH = 0.8, 0.25
+"""Of the walk of most figures [s], [m]."""
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot of the experiments.
+
+    Attributes:
+        name: as figures call it.
+        key: its robot file.
+        posture: joint positions at rest [rad].
+        height: of its centre of mass [m].
+        ankle_feedback: whether the plant's ankles answer to the tilt.
+        soles: lengths of the sole in the simulations, the robot's own first [m].
+    """
+
+    name: str
+    key: RobotKey
+    posture: Mapping[str, float]
+    height: float
+    ankle_feedback: bool
+    soles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One walk.
+
+    Attributes:
+        scheme: 'E1' to 'E4'.
+        step_time: [s].
+        step_length: [m].
+        steps: how many.
+        changed: parameters of the generator that differ from those of the scheme.
+        stand: time before the first step [s].
+        sole: length of the soles amid the travel of the ZMP [m]; that of the robot if 0.
+    """
+
+    scheme: str
+    step_time: float = STEP_TIME
+    step_length: float = STEP_LENGTH
+    steps: int = 10
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    stand: float = 1.5
+    sole: float = 0.0
+
+    def parameters(self, height: float) -> WalkParameters:
+        """Return what is planned, with the centre of mass at a height [m]."""
+        momentum = dataclasses.replace(MomentumParameters.scheme(self.scheme), **self.changed)
+        return WalkParameters.by(
+            'angular_momentum',
+            speed=self.step_length / self.step_time,
+            step_time=self.step_time,
+            steps=self.steps,
+            double_support=DOUBLE_SUPPORT / self.step_time,
+            com_height=height,
+            stand=self.stand,
+            momentum=momentum,
+        )
+
 
 WARM_UP = 10
 """Cycles that are not counted: the first ones compile."""
@@ -114,13 +178,6 @@ class ZmpScore:
             refused=str(walk.stopped or ''),
         )
 
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'ZmpScore':
-        """Take what `plan_score` returned."""
-        return cls(
-            arrays['rms'], arrays['largest'], float(arrays['outside']), str(arrays['refused'])
-        )
-
 
 @dataclass(frozen=True)
 class WalkOutcome:
@@ -141,36 +198,25 @@ class WalkOutcome:
     falls_in: int
     fall_time: float
 
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'WalkOutcome':
-        """Take what `executed` returned."""
-        return cls(
-            float(arrays['mean']), float(arrays['largest']), arrays['cop'],
-            int(arrays['falls_in']), float(arrays['fall_time']),
-        )  # fmt: skip
 
-
-def plan_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Plan a walk and keep its score: the attributes of `ZmpScore`."""
-    wanted = Trial(**trial)
-    biped = _biped(_file(robot, wanted), robot)
+def plan_score(robot: Robot, trial: Trial) -> ZmpScore:
+    """Plan a walk and score it."""
+    biped = Biped.of(_file(robot, trial), robot.posture)
     try:
-        score = ZmpScore.of(plan_walk(biped, wanted.parameters(robot['height'])), biped)
+        return ZmpScore.of(plan_walk(biped, trial.parameters(robot.height)), biped)
     except MotionError as error:
         nothing = np.full(2, np.nan)
-        score = ZmpScore(nothing, nothing, np.nan, str(error))
-    return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
+        return ZmpScore(nothing, nothing, np.nan, str(error))
 
 
-def plan_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
+def plan_tracks(robot: Robot, trial: Trial) -> Arrays:
     """Plan a walk and keep its tracks.
 
     Returns:
         times (K,) [s]; zmp, wanted, com (K, 2) [m]: the ZMP of all bodies, the wanted one and the
         centre of mass; begins (S + 1,) of the steps [s].
     """
-    wanted = Trial(**trial)
-    walk = plan_walk(_biped(_file(robot, wanted), robot), wanted.parameters(robot['height']))
+    walk = _planned(_file(robot, trial), robot, trial)
     plan, every = walk.plan, slice(None, None, _KEPT_EVERY)
     assert plan.zmp is not None  # plan_walk computes both
     assert plan.com is not None
@@ -183,16 +229,15 @@ def plan_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arr
     }
 
 
-def executed(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Let the plant execute a walk, and keep the attributes of `WalkOutcome`."""
+def executed(robot: Robot, trial: Trial) -> WalkOutcome:
+    """Let the plant execute a walk."""
     from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
     from izmp_lab.simulation.mujoco.model import build_mujoco
     from izmp_lab.simulation.mujoco.plant import simulate
 
-    wanted = Trial(**trial)
-    file = _file(robot, wanted)
-    walk = plan_walk(_biped(file, robot), wanted.parameters(robot['height']))
-    feedback = AnkleFeedback() if robot['ankle_feedback'] else None
+    file = _file(robot, trial)
+    walk = _planned(file, robot, trial)
+    feedback = AnkleFeedback() if robot.ankle_feedback else None
     run = simulate(walk.plan, build_mujoco(file), feedback=feedback)
     assert walk.plan.com is not None
     error = np.linalg.norm(run.truth.com - walk.plan.com[: len(run)], axis=1)
@@ -200,21 +245,20 @@ def executed(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays
     cop = cop[_walking(walk)[: len(run)]]
     last = float(walk.plan.times[len(run) - 1])
     falls_in = int((last - walk.timing.stand) / walk.timing.step_time) + 1 if run.fall else 0
-    return {
-        'mean': np.array(error[_walking(walk)[: len(run)]].mean()),
-        'largest': np.array(np.inf if run.fall else error.max()),
-        'cop': np.sqrt(np.nanmean(cop**2, axis=0)),
-        'falls_in': np.array(falls_in),
-        'fall_time': np.array(last if run.fall else np.nan),
-    }
+    return WalkOutcome(
+        mean=float(error[_walking(walk)[: len(run)]].mean()),
+        largest=float(np.inf if run.fall else error.max()),
+        cop=np.sqrt(np.nanmean(cop**2, axis=0)),
+        falls_in=falls_in,
+        fall_time=last if run.fall else np.nan,
+    )
 
 
-def timings(load: Load, robot: dict[str, Any], scheme: str, cycles: int) -> Arrays:
+def timings(robot: Robot, scheme: str, cycles: int) -> Arrays:
     """Measure planning: see `time_cycles`."""
     trial = Trial(scheme)
-    biped = _biped(_file(robot, trial), robot)
-    parameters = dataclasses.replace(trial.parameters(robot['height']), time_step=0.01)
-    return dict(time_cycles(biped, parameters, cycles))
+    parameters = dataclasses.replace(trial.parameters(robot.height), time_step=0.01)
+    return time_cycles(Biped.of(_file(robot, trial), robot.posture), parameters, cycles)
 
 
 def _walking(walk: PlannedWalk) -> np.ndarray:
@@ -237,11 +281,11 @@ def _outside(walk: PlannedWalk, biped: Biped) -> float:
     return float(beyond.max())
 
 
-def _file(robot: dict[str, Any], trial: Trial) -> RobotFile:
-    file = load_robot_file(Path(robot['file']))
+def _file(robot: Robot, trial: Trial) -> RobotFile:
+    file = robot.key.load()
     if not trial.sole:
         return file
-    begin, end = trial.parameters(robot['height']).zmp_travel
+    begin, end = trial.parameters(robot.height).zmp_travel
     middle, half = 0.5 * (begin + end), 0.5 * trial.sole
     feet = []
     for foot in file.feet:
@@ -251,5 +295,5 @@ def _file(robot: dict[str, Any], trial: Trial) -> RobotFile:
     return dataclasses.replace(file, feet=tuple(feet))
 
 
-def _biped(file: RobotFile, robot: dict[str, Any]) -> Biped:
-    return Biped.of(file, robot['posture'])
+def _planned(file: RobotFile, robot: Robot, trial: Trial) -> PlannedWalk:
+    return plan_walk(Biped.of(file, robot.posture), trial.parameters(robot.height))

@@ -4,40 +4,31 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.base.robust import mean
 from izmp_dynamics.pages.look import Entry, Look, line, panels, patch
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.drawing import heading
 from izmp_lab.studies.fall_alarm.study import (
     KINDS,
     TOO_LATE,
     FallStudy,
     Outcome,
     least,
-    mean,
     share_in_time,
+    trials_by_kind,
 )
 from izmp_lab.studies.fall_alarm.trials import HELD_UP, LATE, LOST, QUEUE
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.publish import at_least, figure
 
 WANTED = {'walking': 0.5, 'standing': 0.8}
 """Mean lead that must hold [s]."""
 
-FALLS, HOURS, SHARE = 300, 15.0, 0.95
+FALLS, HOURS, SHARE = 300, 15.0, 95.0
 
 
-def runs(study: FallStudy) -> tuple[Run, ...]:
-    """What the figure needs."""
-    return study.runs()
-
-
-def outcomes(study: FallStudy, load: Load, threshold: float | None = None) -> dict[str, Outcome]:
-    """Count alarms and falls of each kind of trial."""
-    return {kind: Outcome.of(study.found(kind, load), threshold) for kind in KINDS}
-
-
-@figure(runs)
-def leads(study: FallStudy, load: Load) -> Picture:
-    found = outcomes(study, load)
+@figure(FallStudy.runs)
+def leads(study: FallStudy, batches: Any) -> Picture:
+    found = {kind: Outcome.of(trials) for kind, trials in trials_by_kind(batches).items()}
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -52,7 +43,7 @@ def leads(study: FallStudy, load: Load) -> Picture:
             ax.axvline(mean(leads), color=look['ink'])
             ax.axvline(TOO_LATE, color=look['outside'], linestyle='--')
             ax.set(xlim=(0.0, 2.0), xlabel='lead [s]', ylabel='falls')
-            ax.set_title(kind, fontsize=9.5, loc='left')
+            heading(ax, kind)
         return canvas
 
     return Picture(
@@ -60,7 +51,7 @@ def leads(study: FallStudy, load: Load) -> Picture:
         title='How long before a fall the alarm comes',
         source='Lead times',
         draw=draw,
-        facts=facts(found),
+        facts=_leads_facts(found),
         seen='Time to the instant at which the trunk is tilted by 45°, for every fall, from the '
         'start of the alarm that is raised until then; without such an alarm the lead is 0. An '
         'alarm cannot foresee a push that comes after it. Such a trial is simulated again without '
@@ -95,21 +86,20 @@ def leads(study: FallStudy, load: Load) -> Picture:
     )
 
 
-def facts(found: dict[str, Outcome]) -> tuple[Fact, ...]:
-    """Numbers of the leads; what must hold, does or not."""
+def _leads_facts(found: dict[str, Outcome]) -> tuple[Fact, ...]:
     total = sum(len(each.leads) for each in found.values())
-    all_facts = [Fact('falls', 'falls', total, '', 0, wanted=f'≥ {FALLS}', holds=total >= FALLS)]
     untilted = sum(each.untilted for each in found.values())
-    all_facts.append(Fact('untilted', 'falls that ended before 45°', untilted, '', 0))
+    facts = [
+        at_least('falls', 'falls', total, FALLS, '', 0),
+        Fact('untilted', 'falls that ended before 45°', untilted, '', 0),
+    ]
     for kind, each in found.items():
-        average, share = mean(each.leads), each.in_time
-        all_facts += [
+        facts += [
             Fact(f'falls_{kind}', f'falls, {kind}', len(each.leads), '', 0),
-            Fact(f'mean_{kind}', f'mean lead, {kind}', average, 's', 2,
-                 wanted=f'≥ {WANTED[kind]:g} s', holds=average >= WANTED[kind]),
+            at_least(f'mean_{kind}', f'mean lead, {kind}', mean(each.leads), WANTED[kind], 's'),
             Fact(f'least_{kind}', f'smallest lead, {kind}', least(each.leads), 's', 2),
-            Fact(f'share_{kind}', f'falls with a lead of 0.2 s or more, {kind}', 100.0 * share,
-                 '%', 1, wanted=f'≥ {100.0 * SHARE:g} %', holds=share >= SHARE),
+            at_least(f'share_{kind}', f'falls with a lead of 0.2 s or more, {kind}',
+                     100.0 * each.in_time, SHARE, '%', 1),
             Fact(f'later_{kind}', f'falls with a push after the alarm, {kind}',
                  each.pushed_later, '', 0),
             Fact(f'anyway_{kind}', f'of these, falls without that push as well, {kind}',
@@ -125,15 +115,21 @@ def facts(found: dict[str, Outcome]) -> tuple[Fact, ...]:
             Fact(f'least_raised_{kind}', f'smallest time from the alarm to the fall, {kind}',
                  least(each.raised), 's', 2),
         ]  # fmt: skip
-    return tuple(all_facts)
+    return tuple(facts)
 
 
 GROUPS = {'exact': ('exact stamps', 'mr-ad', '-'), 'bus': ('as over a bus', 'ir-md', '--')}
 
 
-@figure(runs)
-def messages(study: FallStudy, load: Load) -> Picture:
-    found = {kind: _outcomes(study, load, kind) for kind in KINDS}
+@figure(FallStudy.runs)
+def messages(study: FallStudy, batches: Any) -> Picture:
+    found = {
+        kind: {
+            'exact': Outcome.of([trial for trial in trials if not trial.bus]),
+            'bus': Outcome.of([trial for trial in trials if trial.bus]),
+        }
+        for kind, trials in trials_by_kind(batches).items()
+    }
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -151,7 +147,7 @@ def messages(study: FallStudy, load: Load) -> Picture:
                 ax.step(leads, share, where='post', color=look[colour], linestyle=style)
             ax.axvline(TOO_LATE, color=look['outside'], linestyle=':')
             ax.set(xlim=(0.0, 2.0), xlabel='lead [s]', ylabel='falls with no longer lead [%]')
-            ax.set_title(kind, fontsize=9.5, loc='left')
+            heading(ax, kind)
         return canvas
 
     return Picture(
@@ -182,14 +178,6 @@ def messages(study: FallStudy, load: Load) -> Picture:
     )
 
 
-def _outcomes(study: FallStudy, load: Load, kind: str) -> dict[str, Outcome]:
-    trials = study.found(kind, load)
-    return {
-        'exact': Outcome.of([trial for trial in trials if not trial.bus]),
-        'bus': Outcome.of([trial for trial in trials if trial.bus]),
-    }
-
-
 def _facts(found: dict[str, dict[str, Outcome]]) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     for kind, groups in found.items():
@@ -214,22 +202,21 @@ _HEADINGS = (
 )  # fmt: skip
 
 
-@figure(runs)
-def failures(study: FallStudy, load: Load) -> Picture:
-    found = outcomes(study, load)
+@figure(FallStudy.runs)
+def failures(study: FallStudy, batches: Any) -> Picture:
     rows: list[list[str | float]] = []
     late = false = 0
-    for kind in KINDS:
-        falls = {trial.seed: trial for trial in study.found(kind, load)}
-        for seed, lead in zip(found[kind].seeds.tolist(), found[kind].leads, strict=True):
+    for kind, trials in trials_by_kind(batches).items():
+        outcome, by_seed = Outcome.of(trials), {trial.seed: trial for trial in trials}
+        for seed, lead in zip(outcome.seeds.tolist(), outcome.leads, strict=True):
             if lead < SOON:
-                trial = falls[seed]
+                trial = by_seed[seed]
                 before = trial.pushes[trial.pushes[:, 0] < trial.fallen]
                 push = tuple(before[-1].tolist()) if len(before) else ()
                 what = 'no alarm' if lead == 0.0 else f'lead of {lead:.2f} s'
                 rows.append([kind, str(seed), what, *_push(trial.fallen, push)])
                 late += int(lead < TOO_LATE)
-        for each in found[kind].false_alarms:
+        for each in outcome.false_alarms:
             rows.append([kind, str(each.seed), 'false alarm', *_push(each.begin, each.push)])
             false += 1
 
@@ -245,7 +232,7 @@ def failures(study: FallStudy, load: Load) -> Picture:
                 ax.plot([since], [impulse], color=look['outside' if false_one else 'mr-ad'],
                         marker='x' if false_one else 'o', linestyle='none')  # fmt: skip
             ax.set(xlabel='time since the last push [s]', ylabel='impulse of the last push [N·s]')
-            ax.set_title(kind, fontsize=9.5, loc='left')
+            heading(ax, kind)
         return canvas
 
     table = Table(_HEADINGS, rows)

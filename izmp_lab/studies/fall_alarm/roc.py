@@ -5,23 +5,24 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.robust import mean
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
-from izmp_lab.studies.fall_alarm.leads import HOURS, outcomes, runs
-from izmp_lab.studies.fall_alarm.study import KINDS, FallStudy, Outcome, mean
+from izmp_lab.studies.drawing import heading
+from izmp_lab.studies.fall_alarm.leads import HOURS
+from izmp_lab.studies.fall_alarm.study import KINDS, FallStudy, Outcome, trials_by_kind
 from izmp_lab.studies.fall_alarm.trials import FallTrial
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load
+from izmp_lab.studies.publish import at_least, at_most, figure
 
 THRESHOLDS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
 _COLOURS = {'walking': ('mr-ad', 'o'), 'standing': ('ir-md', 's')}
 
 
-@figure(runs)
-def roc(study: FallStudy, load: Load) -> Picture:
-    used = outcomes(study, load)
-    trials = {kind: study.found(kind, load) for kind in KINDS}
+@figure(FallStudy.runs)
+def roc(study: FallStudy, batches: Any) -> Picture:
+    trials = trials_by_kind(batches)
+    used = {kind: Outcome.of(trials[kind]) for kind in KINDS}
     curves = {kind: [Outcome.of(trials[kind], each) for each in THRESHOLDS] for kind in KINDS}
 
     def draw(look: Look, width: float) -> Any:
@@ -82,20 +83,17 @@ def roc(study: FallStudy, load: Load) -> Picture:
 def _facts(used: dict[str, Outcome]) -> tuple[Fact, ...]:
     facts = [Fact('threshold', 'threshold by the costs', threshold(1.0), '', 3)]
     for kind, each in used.items():
+        survived = f'hours_{kind}', f'time survived, {kind}', each.hours
+        rate = f'rate_{kind}', f'false alarms, {kind}', each.rate
         judged = kind == 'walking'
         facts += [
             Fact(f'false_{kind}', f'false alarms, {kind}', len(each.false_alarms), '', 0),
             Fact(f'undecided_{kind}', f'alarms at the end of a trial, {kind}', each.undecided, '',
                  0),
-            Fact(f'hours_{kind}', f'time survived, {kind}', each.hours, 'h', 2,
-                 wanted=f'≥ {HOURS:g} h' if judged else '',
-                 holds=each.hours >= HOURS if judged else None),
+            at_least(*survived, HOURS, 'h') if judged else Fact(*survived, 'h'),
             Fact(f'pushes_{kind}', f'pushes survived, {kind}', each.pushes, '', 0),
-            Fact(f'rate_{kind}', f'false alarms, {kind}', each.rate, 'per hour', 2,
-                 wanted='≤ 1 per hour' if judged else '',
-                 holds=each.rate <= 1.0 if judged else None),
-            Fact(f'bound_{kind}', f'their 95 % bound, {kind}', each.rate_bound, 'per hour',
-                 2),
+            at_most(*rate, 1.0, 'per hour') if judged else Fact(*rate, 'per hour'),
+            Fact(f'bound_{kind}', f'their 95 % bound, {kind}', each.rate_bound, 'per hour'),
         ]  # fmt: skip
     return tuple(facts)
 
@@ -107,9 +105,9 @@ RESAMPLED = 1000
 """Sets of trials drawn with replacement for the intervals."""
 
 
-@figure(runs)
-def curve(study: FallStudy, load: Load) -> Picture:
-    bins = {kind: reliability(study.found(kind, load)) for kind in KINDS}
+@figure(FallStudy.runs)
+def curve(study: FallStudy, batches: Any) -> Picture:
+    bins = {kind: reliability(trials) for kind, trials in trials_by_kind(batches).items()}
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -123,7 +121,7 @@ def curve(study: FallStudy, load: Load) -> Picture:
             ax.errorbar(predicted, fell, [fell - low, high - fell], color=look['mr-ad'],
                         marker='o', markersize=4, capsize=3)  # fmt: skip
             ax.set(xlabel='predicted probability [%]', ylabel='fell within 1 s [%]')
-            ax.set_title(kind, fontsize=9.5, loc='left')
+            heading(ax, kind)
         return canvas
 
     return Picture(

@@ -1,7 +1,6 @@
 """Which trials the experiment makes, and what alarms are worth in them."""
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,9 @@ from scipy.stats import chi2
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import AlarmRule
-from izmp_lab.studies.fall_alarm.trials import OVERLAP, FallTrial, trials_of
+from izmp_lab.studies.fall_alarm.trials import OVERLAP, FallTrial, batch, trials_of
 from izmp_lab.studies.robot_key import RobotKey
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.runs import Arrays, Run
 
 ROBOT = 'robots/biped31/robot.yaml'
 BATCH = 5
@@ -42,30 +41,36 @@ class FallStudy:
         """Prepare so many walks."""
         return cls(trials, first_seed, RobotKey.of(find_resource(ROBOT)))
 
-    def runs(self) -> tuple[Run, ...]:
-        """All of them, in batches."""
-        return tuple(run for kind in KINDS for run in self._of(kind))
-
-    def found(self, kind: str, load: Load) -> list[FallTrial]:
-        """Load the trials of a kind."""
-        return [trial for run in self._of(kind) for trial in trials_of(load(run))]
-
-    def count(self, kind: str) -> int:
-        """How many trials there are of a kind."""
-        return self.trials if kind == 'walking' else max(1, self.trials // 10)
-
-    def _of(self, kind: str) -> Iterator[Run]:
-        for first in range(0, self.count(kind), BATCH):
-            yield Run(
-                'izmp_lab.studies.fall_alarm.trials:batch',
+    def runs(self) -> dict[tuple[str, int], Run]:
+        """All of them in batches, by kind and first trial."""
+        return {
+            (kind, first): Run(
+                batch,
                 {
-                    'robot': dataclasses.asdict(self.robot),
+                    'robot': self.robot,
                     'kind': kind,
                     'first': self.first_seed + first,
                     'count': min(BATCH, self.count(kind) - first),
                     'impulse': IMPULSES[kind],
                 },
             )
+            for kind in KINDS
+            for first in range(0, self.count(kind), BATCH)
+        }
+
+    def count(self, kind: str) -> int:
+        """How many trials there are of a kind."""
+        return self.trials if kind == 'walking' else max(1, self.trials // 10)
+
+
+def trials_by_kind(found: Mapping[tuple[str, int], Arrays]) -> dict[str, list[FallTrial]]:
+    """Join the batches of `FallStudy.runs`."""
+    return {
+        kind: [
+            each for (of, _), arrays in found.items() if of == kind for each in trials_of(arrays)
+        ]
+        for kind in KINDS
+    }
 
 
 LAST = 2.0
@@ -189,11 +194,6 @@ class Outcome:
 def share_in_time(leads: Array) -> float:
     """Share of leads that are long enough to act."""
     return float(np.mean(leads >= TOO_LATE)) if len(leads) else float('nan')
-
-
-def mean(leads: Array) -> float:
-    """Mean lead [s]; NaN without a fall."""
-    return float(leads.mean()) if len(leads) else float('nan')
 
 
 def least(leads: Array) -> float:

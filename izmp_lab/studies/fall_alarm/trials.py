@@ -8,7 +8,6 @@ A fall may follow a push that came after the alarm. Whether the robot would have
 is simulated: the same trial once more, without the pushes from the alarm on.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,10 +17,11 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.model.robot_file import Acd, RobotFile, load_robot_file
+from izmp_dynamics.model.method import Acd
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.kernel_noise import overlap, quotient_weights
+from izmp_dynamics.pipeline.noise_propagation import overlap, quotient_weights
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.fall_probability import FALLEN
@@ -31,7 +31,8 @@ from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_lab.simulation.physics import Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
-from izmp_lab.studies.runs import Arrays, Load
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Arrays
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk import plan_walk
@@ -140,33 +141,35 @@ class FallTrial:
         return float(self.time[calm[-1] + 1 if len(calm) else 0])
 
 
-def batch(
-    load: Load, robot: Mapping[str, str], kind: str, first: int, count: int, impulse: float
-) -> Arrays:
+def batch(robot: RobotKey, kind: str, first: int, count: int, impulse: float) -> Arrays:
     """Make some trials.
 
     Args:
-        load: not needed.
-        robot: path and digest of the robot file.
+        robot: which robot.
         kind: 'walking' or 'standing'.
         first: seed of the first one; the others follow.
         count: how many.
         impulse: largest impulse of a push [N·s].
     """
     seeds = range(first, first + count)
-    trials = [trial(robot['file'], kind, seed, impulse) for seed in seeds]
+    trials = [trial(robot.file, kind, seed, impulse) for seed in seeds]
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(each, name) for each in trials])
+
     return {
-        'seed': np.array([each.seed for each in trials]),
-        'fallen': np.array([each.fallen for each in trials]),
-        'bus': np.array([each.bus for each in trials]),
-        'unpushed': np.array([each.unpushed for each in trials]),
-        'pushes': np.concatenate([each.pushes for each in trials]),
+        **{name: np.array([getattr(each, name) for each in trials]) for name in _NUMBERS},
+        'pushes': joined('pushes'),
         'push_counts': np.array([len(each.pushes) for each in trials]),
-        'time': np.concatenate([each.time for each in trials]).astype(np.float32),
-        'probability': np.concatenate([each.probability for each in trials]).astype(np.float32),
-        'alarm': np.concatenate([each.alarm for each in trials]),
+        'time': joined('time').astype(np.float32),
+        'probability': joined('probability').astype(np.float32),
+        'alarm': joined('alarm'),
         'counts': np.array([len(each.time) for each in trials]),
     }
+
+
+_NUMBERS = ('seed', 'fallen', 'bus', 'unpushed')
+"""Attributes of a trial that are one number each."""
 
 
 def trials_of(arrays: Arrays) -> list[FallTrial]:
@@ -176,7 +179,7 @@ def trials_of(arrays: Arrays) -> list[FallTrial]:
         np.split(arrays[name], np.cumsum(arrays['counts'])[:-1])
         for name in ('time', 'probability', 'alarm')
     ]
-    numbers = (arrays[name].tolist() for name in ('seed', 'fallen', 'bus', 'unpushed'))
+    numbers = (arrays[name].tolist() for name in _NUMBERS)
     return [
         FallTrial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
         for seed, fallen, bus, unpushed, pushed, time, probability, alarm in zip(

@@ -1,6 +1,5 @@
 """Figures over the grid of step time, foot size and friction: falls, errors, exactness, gap."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,50 +7,43 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.drawing import HATCH, cell_text, heading, map_axes, shade, shades
 from izmp_lab.studies.itu_biped.study import (
     ALL_METHODS,
-    LABELS,
+    CURVES,
     LARGE,
-    MARKERS,
     PAPER_METHODS,
     SMALL,
     ItuStudy,
     Setting,
-    entry,
     foot_text,
-    style,
 )
 from izmp_lab.studies.itu_biped.walks import CogScore
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.runs import Run
 
 Scores = Mapping[tuple[str, Setting], CogScore]
 
 _CLASSES = (1.0, 3.0, 10.0, 30.0, 100.0)
-_COLOURS = ('#fee838', '#d5c164', '#a59c74', '#777776', '#414d6b', '#00224e')
-"""Of the mean error below each class [mm], and above all: cividis, light is good."""
+"""Of the mean error [mm]."""
 
-_FALL, _HATCH, _EDGE = '#f7e3ee', '#b3196b', '#8e9aa6'
+_FALL, _EDGE = '#f7e3ee', '#8e9aa6'
 _FINISH_AT = 1.4
 """Step time at which small feet must carry CCG and not the constant vector [s]."""
 
 
-def scores(study: ItuStudy, load: Load) -> Scores:
-    """Load the scores of all methods over the grid."""
+def scores(study: ItuStudy) -> dict[Any, Run]:
+    """Describe the scores of all methods over the grid."""
     return {
-        (method, setting): CogScore.from_arrays(load(study.score(method, setting)))
+        (method, setting): study.score(method, setting)
         for setting in study.grid
         for method in ALL_METHODS
     }
 
 
-@figure(
-    lambda study: tuple(
-        study.score(method, setting) for setting in study.grid for method in ALL_METHODS
-    )
-)
-def falls(study: ItuStudy, load: Load) -> Picture:
-    found, grid = scores(study, load), study.grid
+@figure(scores)
+def falls(study: ItuStudy, found: Scores) -> Picture:
+    grid = study.grid
 
     def draw(look: Look, width: float) -> Any:
         height = 0.55 * len(grid.feet)
@@ -59,7 +51,7 @@ def falls(study: ItuStudy, load: Load) -> Picture:
                               titles=True)  # fmt: skip
         for ax, method in zip(axes, ALL_METHODS, strict=True):
             _draw_map(ax, study, {each: found[method, each] for each in grid})
-            ax.set_title(LABELS[method], fontsize=9.5, loc='left')
+            heading(ax, CURVES[method].label)
             ax.set(xlabel='step time [s]', ylabel='foot, length × width [m]')
         return canvas
 
@@ -89,7 +81,7 @@ def falls(study: ItuStudy, load: Load) -> Picture:
              'falls in step', 'falls at [s]', 'mean error [mm]', 'largest error [mm]',
              'smallest error [mm]', 'mean error while walking [mm]'),
             [
-                [LABELS[method], *setting.foot, setting.step_time, setting.friction,
+                [CURVES[method].label, *setting.foot, setting.step_time, setting.friction,
                  float(score.falls_in or np.nan), score.fall_time, 1e3 * score.mean,
                  1e3 * score.largest, 1e3 * score.smallest, 1e3 * score.walking]
                 for (method, setting), score in found.items()
@@ -101,20 +93,12 @@ def falls(study: ItuStudy, load: Load) -> Picture:
 def _legend() -> list[Entry]:
     from matplotlib.patches import Patch
 
-    names = (f'< {_CLASSES[0]:g} mm', *(f'{low:g}–{high:g}' for low, high in
-                                        itertools.pairwise(_CLASSES)),
-             f'> {_CLASSES[-1]:g}')  # fmt: skip
-    shades = [
-        Entry(name, Patch(facecolor=colour, edgecolor=_EDGE, linewidth=0.5))
-        for name, colour in zip(names, _COLOURS, strict=True)
-    ]
-    return [*shades, Entry('falls', Patch(facecolor=_FALL, edgecolor=_HATCH, hatch='////',
-                                          linewidth=0.0))]  # fmt: skip
+    fallen = Patch(facecolor=_FALL, edgecolor=HATCH, hatch='////', linewidth=0.0)
+    return [*shades(_CLASSES, edgecolor=_EDGE, linewidth=0.5), Entry('falls', fallen)]
 
 
 def _draw_map(ax: Any, study: ItuStudy, found: Mapping[Setting, CogScore]) -> None:
     from matplotlib.patches import Rectangle
-    from matplotlib.patheffects import withStroke
 
     grid = study.grid
     stripe = 0.94 / len(grid.frictions)
@@ -124,26 +108,19 @@ def _draw_map(ax: Any, study: ItuStudy, found: Mapping[Setting, CogScore]) -> No
             for index, score in enumerate(cell):
                 place = (column - 0.47 + index * stripe, row - 0.46)
                 ax.add_patch(Rectangle(place, stripe, 0.92, **_shade(score)))
-            ax.text(column, row, _cell_text(cell), ha='center', va='center', fontsize=8,
-                    color='#111111', linespacing=1.1,
-                    path_effects=[withStroke(linewidth=2.2, foreground='#ffffff')])  # fmt: skip
-    ax.set(xlim=(-0.5, len(grid.step_times) - 0.5), ylim=(-0.5, len(grid.feet) - 0.5))
-    ax.set_xticks(range(len(grid.step_times)), [f'{time:.1f}' for time in grid.step_times])
-    ax.set_yticks(range(len(grid.feet)), [f'{a:.2f}\n× {b:.2f}' for a, b in grid.feet])
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+            cell_text(ax, column, row, _summary(cell))
+    map_axes(ax, [f'{time:.1f}' for time in grid.step_times],
+             [f'{a:.2f}\n× {b:.2f}' for a, b in grid.feet])  # fmt: skip
 
 
 def _shade(score: CogScore) -> dict[str, Any]:
     if score.finishes:
-        colour = _COLOURS[np.searchsorted(_CLASSES, 1e3 * score.mean)]
+        colour = shade(1e3 * score.mean, _CLASSES)
         return {'facecolor': colour, 'edgecolor': colour, 'linewidth': 0.6}  # hides seams
-    return {'facecolor': _FALL, 'edgecolor': _HATCH, 'hatch': '////', 'linewidth': 0.0}
+    return {'facecolor': _FALL, 'edgecolor': HATCH, 'hatch': '////', 'linewidth': 0.0}
 
 
-def _cell_text(cell: list[CogScore]) -> str:
+def _summary(cell: list[CogScore]) -> str:
     means = [1e3 * score.mean for score in cell if score.finishes]
     falls = len(cell) - len(means)
     if not means:
@@ -214,9 +191,8 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
     return 10.0 ** np.floor(np.log10(least)), max([LARGEST_ARM, *some])
 
 
-@figure(lambda study: (*falls.runs(study), study.leg_closure()))
-def exact(study: ItuStudy, load: Load) -> Picture:
-    found = scores(study, load)
+@figure(lambda study: {**scores(study), 'closure': study.leg_closure()})
+def exact(study: ItuStudy, found: Any) -> Picture:
     arms = {
         method: [
             (each.step_time, 1e9 * found[method, each].arm)
@@ -225,18 +201,15 @@ def exact(study: ItuStudy, load: Load) -> Picture:
         ]
         for method in ALL_METHODS
     }
-    opening = float(load(study.leg_closure())['opening'].max())
+    opening = float(found['closure']['opening'].max())
 
     def draw(look: Look, width: float) -> Any:
-        legend = [
-            entry(look, method, marker=MARKERS[method], markersize=4.5) for method in ALL_METHODS
-        ]
+        legend = [CURVES[method].entry(look, 4.5) for method in ALL_METHODS]
         canvas, (ax,) = panels(width, 1, legend, height=2.4)
         for place, method in enumerate(ALL_METHODS):
             times, values = np.array(arms[method]).reshape(-1, 2).T
             ax.plot(times + 0.02 * (place - 1), values,
-                    **style(look, method, marker=MARKERS[method], markersize=4.5)
-                    | {'linestyle': 'none'})  # fmt: skip
+                    **CURVES[method].style(look, 4.5, linestyle='none'))  # fmt: skip
         ax.set(yscale='log', ylim=_decades([value for rows in arms.values() for _, value in rows]),
                xlabel='step time [s]', ylabel='arm of the tipping moment [nm]')  # fmt: skip
         return canvas
@@ -244,11 +217,8 @@ def exact(study: ItuStudy, load: Load) -> Picture:
     facts = []
     for method in ALL_METHODS:
         largest = max((value for _, value in arms[method]), default=np.nan)
-        facts.append(
-            Fact(method, f'{LABELS[method]}: largest arm of the tipping moment about the IZMP',
-                 largest, 'nm', 4, paper='zero', wanted=f'≤ {LARGEST_ARM:g} nm',
-                 holds=largest <= LARGEST_ARM)
-        )  # fmt: skip
+        label = f'{CURVES[method].label}: largest arm of the tipping moment about the IZMP'
+        facts.append(at_most(method, label, largest, LARGEST_ARM, 'nm', 4, paper='zero'))
     walks = sum(len(rows) for rows in arms.values())
     return Picture(
         name='exact',
@@ -269,7 +239,7 @@ def exact(study: ItuStudy, load: Load) -> Picture:
         'closes to {opening} on 2000 random poses.',
         data=Table(
             ('method', 'step time [s]', 'arm [nm]'),
-            [[LABELS[method], *row] for method, rows in arms.items() for row in rows],
+            [[CURVES[method].label, *row] for method, rows in arms.items() for row in rows],
         ),
     )  # fmt: skip
 
@@ -278,13 +248,13 @@ _TOP = 400.0  # [mm]; falls are marked below it
 _ROOM = {'converging': 0.62, 'constant': 0.8, 'filtered': 1.0}
 
 
-@figure(lambda study: falls.runs(study))
-def errors(study: ItuStudy, load: Load) -> Picture:
-    found, grid = scores(study, load), study.grid
+@figure(scores)
+def errors(study: ItuStudy, found: Scores) -> Picture:
+    grid = study.grid
 
     def draw(look: Look, width: float) -> Any:
         legend = [
-            *(entry(look, name, marker=MARKERS[name], markersize=4.5) for name in ALL_METHODS),
+            *(CURVES[name].entry(look, 4.5) for name in ALL_METHODS),
             Entry('falls at some friction', line(look, 'ink', marker='x', markersize=5,
                                                  linestyle='none')),
         ]  # fmt: skip
@@ -296,7 +266,7 @@ def errors(study: ItuStudy, load: Load) -> Picture:
             ax.set_ylabel('mean error of the CoG [mm]')
             ax.set_xticks(grid.step_times, [f'{time:.1f}' for time in grid.step_times])
             ax.set_yticks([0.1, 1, 10, 100], ['0.1', '1', '10', '100'])
-            ax.set_title(f'feet of {foot_text(foot)}', fontsize=9.5, loc='left')
+            heading(ax, f'feet of {foot_text(foot)}')
         return canvas
 
     return Picture(
@@ -316,7 +286,7 @@ def errors(study: ItuStudy, load: Load) -> Picture:
             ('method', 'foot', 'step time [s]', 'walks', 'falls', 'least mean error [mm]',
              'median mean error [mm]', 'largest mean error [mm]'),
             [
-                [LABELS[method], foot_text(foot), step_time,
+                [CURVES[method].label, foot_text(foot), step_time,
                  *_row(study, found, method, foot, step_time)]
                 for foot in grid.feet
                 for method in ALL_METHODS
@@ -341,13 +311,13 @@ def _draw_method(
 ) -> None:
     times = np.array(study.grid.step_times)
     rows = np.array([_row(study, found, method, foot, time) for time in times])
-    keywords = style(look, method, marker=MARKERS[method], markersize=4.5)
+    keywords = CURVES[method].style(look, 4.5)
     ax.fill_between(times, rows[:, 2], rows[:, 4], color=keywords['color'], alpha=0.18,
                     linewidth=0)  # fmt: skip
     ax.plot(times, rows[:, 3], **keywords)
     fallen = times[rows[:, 1] > 0]
     ax.plot(fallen, np.full(len(fallen), _TOP * _ROOM[method] ** 2),
-            **keywords | {'marker': 'x', 'linestyle': 'none', 'markersize': 5.5})  # fmt: skip
+            **CURVES[method].style(look, 5.5, marker='x', linestyle='none'))  # fmt: skip
 
 
 def _errors_facts(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
@@ -365,7 +335,7 @@ def _errors_facts(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
     for method, prefix in (('converging', ''), ('filtered', 'filtered_')):
         values = list(means[method].values())
         for key, value in (('low', min(values)), ('high', max(values))):
-            label = f'{"least" if key == "low" else "largest"} mean error, {LABELS[method]}'
+            label = f'{"least" if key == "low" else "largest"} mean error, {CURVES[method].label}'
             facts.append(Fact(f'{prefix}{key}', label, value, 'mm', 2))
     named = {'low': ratios.min(), 'median': np.median(ratios), 'high': ratios.max()}
     for key, value in named.items():
@@ -378,41 +348,32 @@ _FRICTION = 1.0  # of the run whose score is used; the plan does not know it
 _FASTEST, _SLOWEST = 'fastest', 'slowest'
 
 
-def _zmp_gap_runs(study: ItuStudy) -> tuple[Run, ...]:
-    own = [_run(study, method, time) for method in ALL_METHODS for time in study.grid.step_times]
-    return (*own, *falls.runs(study))
+def _with_middle_friction(study: ItuStudy) -> dict[Any, Run]:
+    settings = [Setting(time, LARGE, _FRICTION) for time in study.grid.step_times]
+    return scores(study) | {
+        (m, each): study.score(m, each) for m in ALL_METHODS for each in settings
+    }
 
 
-def _run(study: ItuStudy, method: str, step_time: float) -> Run:
-    return study.score(method, Setting(step_time, LARGE, _FRICTION))
-
-
-@figure(_zmp_gap_runs)
-def zmp_gap(study: ItuStudy, load: Load) -> Picture:
+@figure(_with_middle_friction)
+def zmp_gap(study: ItuStudy, found: Scores) -> Picture:
     times = study.grid.step_times
     gaps = {
-        (method, time): [
-            1e3 * gap for gap in CogScore.from_arrays(load(_run(study, method, time))).zmp_gap
-        ]
+        (method, time): (1e3 * found[method, Setting(time, LARGE, _FRICTION)].zmp_gap).tolist()
         for method in ALL_METHODS
         for time in times
     }
 
     def draw(look: Look, width: float) -> Any:
         legend = [
-            *(
-                entry(look, method, marker=MARKERS[method], markersize=4.5)
-                for method in ALL_METHODS
-            ),
+            *(CURVES[method].entry(look, 4.5) for method in ALL_METHODS),
             Entry('from the middle of a sole to its edge', line(look, 'muted', linewidth=0.9)),
         ]
         canvas, axes = panels(width, 2, legend, height=3.0)
         for axis, ax in enumerate(axes):
             for method in ALL_METHODS:
                 curve = [gaps[method, time][axis] for time in times]
-                ax.plot(
-                    times, curve, **style(look, method, marker=MARKERS[method], markersize=4.5)
-                )
+                ax.plot(times, curve, **CURVES[method].style(look, 4.5))
             for foot in (SMALL, LARGE):
                 half = 500.0 * foot[axis]
                 ax.axhline(half, color=look['muted'], linewidth=0.9, zorder=1)
@@ -430,7 +391,7 @@ def zmp_gap(study: ItuStudy, load: Load) -> Picture:
         title='Why fast steps are not for CCG',
         source='Beyond the paper',
         draw=draw,
-        facts=(*_zmp_gap_facts(times, gaps), *_predictions(study, load)),
+        facts=(*_zmp_gap_facts(times, gaps), *_predictions(study, found)),
         seen='How far the ZMP of the plan, that of all bodies by inverse dynamics, is at most '
         'from the wanted one, which lies amid the sole, while one foot carries. Beyond the grey '
         'lines it is outside the sole and the robot tips. Nothing of this is simulated; foot size '
@@ -447,7 +408,7 @@ def zmp_gap(study: ItuStudy, load: Load) -> Picture:
         '{filtered_largest} of the gap are left at any step time.',
         data=Table(
             ('method', 'step time [s]', 'largest gap in x [mm]', 'largest gap in y [mm]'),
-            [[LABELS[method], time, *gap] for (method, time), gap in gaps.items()],
+            [[CURVES[method].label, time, *gap] for (method, time), gap in gaps.items()],
         ),
     )
 
@@ -462,7 +423,7 @@ def _zmp_gap_facts(
     for method in ALL_METHODS[:2]:
         for name, time in ((_FASTEST, times[0]), (_SLOWEST, times[-1])):
             for axis, gap in zip('xy', gaps[method, time], strict=True):
-                label = f'largest gap in {axis}, {LABELS[method]}, steps of {time:.1f} s'
+                label = f'largest gap in {axis}, {CURVES[method].label}, steps of {time:.1f} s'
                 facts.append(Fact(f'{method}_{name}_{axis}', label, gap, 'mm', 0))
     largest = max(max(gaps['filtered', time]) for time in times)
     label = 'largest gap, CCG and dynamics filter, any step time'
@@ -470,15 +431,15 @@ def _zmp_gap_facts(
     return tuple(facts)
 
 
-def _predictions(study: ItuStudy, load: Load) -> tuple[Fact, ...]:
-    found = scores(study, load)
-    facts = [Fact('settings', 'settings of the grid', len(found) // len(ALL_METHODS), '', 0)]
+def _predictions(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
+    settings = list(study.grid)
+    facts = [Fact('settings', 'settings of the grid', len(settings), '', 0)]
     for method in PAPER_METHODS:
+        scored = {each: found[method, each] for each in settings}
         right = sum(
-            score.finishes == all(gap < half / 2 for gap, half in
-                                  zip(score.zmp_gap, setting.foot, strict=True))
-            for (name, setting), score in found.items() if name == method
-        )  # fmt: skip
-        label = f'walks whose end the gap predicts, {LABELS[method]}'
+            score.finishes == bool((score.zmp_gap < np.array(setting.foot) / 2).all())
+            for setting, score in scored.items()
+        )
+        label = f'walks whose end the gap predicts, {CURVES[method].label}'
         facts.append(Fact(f'right_{method}', label, right, '', 0))
     return tuple(facts)

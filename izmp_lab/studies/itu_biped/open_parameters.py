@@ -8,34 +8,26 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.drawing import named_rows
 from izmp_lab.studies.itu_biped.study import (
-    LABELS,
-    MARKERS,
+    CURVES,
     PAPER_METHODS,
     POINT_INTERVALS,
     SHOWN,
     ItuStudy,
-    entry,
     setting_text,
-    style,
 )
 from izmp_lab.studies.itu_biped.walks import CogScore
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.runs import Arrays, Run
 
-NAMES = {
-    'friction': 'friction',
-    'double_support': 'double support',
-    'step_width': 'step width',
-    'contact_time': 'contact time',
+PARAMETERS = {
+    'friction': ('friction', 1.0, '.1f', ''),
+    'double_support': ('double support', 100.0, '.0f', ' %'),
+    'step_width': ('step width', 1e3, '.0f', ' mm'),
+    'contact_time': ('contact time', 1e3, '.0f', ' ms'),
 }
-_SHOWN = {
-    'friction': (1.0, '.1f', ''),
-    'double_support': (100.0, '.0f', ' %'),
-    'step_width': (1e3, '.0f', ' mm'),
-    'contact_time': (1e3, '.0f', ' ms'),
-}
-"""Factor, format and unit."""
+"""Attribute of a trial → what it is called; factor, format and unit of its values."""
 
 TAKEN = (
     ('step time', 'not stated', '0.6 to 1.6 s', 'grid'),
@@ -85,12 +77,12 @@ class Variation:
     @property
     def label(self) -> str:
         """What the parameter is called."""
-        return NAMES[self.name]
+        return PARAMETERS[self.name][0]
 
     @property
     def number(self) -> str:
         """The value with its unit."""
-        factor, form, unit = _SHOWN[self.name]
+        _, factor, form, unit = PARAMETERS[self.name]
         return f'{factor * self.value:{form}}{unit}'
 
 
@@ -102,44 +94,32 @@ def variations(study: ItuStudy) -> Iterator[Variation]:
             yield Variation(name, value, value == usual)
 
 
-def _run(study: ItuStudy, method: str, variation: Variation) -> Run:
-    others = {} if variation.usual else {variation.name: variation.value}
-    return study.score(method, SHOWN, **others)
-
-
-def _left_open_runs(study: ItuStudy) -> tuple[Run, ...]:
-    tried = list(variations(study))
-    return tuple(_run(study, method, each) for each in tried for method in PAPER_METHODS)
-
-
-def falls(study: ItuStudy, load: Load) -> list[int]:
-    """Return the steps in which the constant vector falls, over all variations."""
-    found = (
-        CogScore.from_arrays(load(_run(study, 'constant', each))) for each in variations(study)
-    )
-    return [score.falls_in for score in found if not score.finishes]
-
-
-@figure(_left_open_runs)
-def left_open(study: ItuStudy, load: Load) -> Picture:
-    tried = list(variations(study))
-    found = {
-        (each, method): CogScore.from_arrays(load(_run(study, method, each)))
-        for each in tried
+def varied_walks(study: ItuStudy) -> dict[Any, Run]:
+    """Describe the scores of all variations, by variation and method."""
+    return {
+        (each, method): study.score(
+            method, SHOWN, **({} if each.usual else {each.name: each.value})
+        )
+        for each in variations(study)
         for method in PAPER_METHODS
     }
 
+
+@figure(varied_walks)
+def left_open(study: ItuStudy, found: dict[tuple[Variation, str], CogScore]) -> Picture:
+    tried = list(variations(study))
+
     def draw(look: Look, width: float) -> Any:
         legend = [
-            *(entry(look, method, marker=MARKERS[method], markersize=5.5, linestyle='none')
+            *(CURVES[method].entry(look, 5.5, linestyle='none')
               for method in PAPER_METHODS),
             Entry('falls', line(look, 'ink', marker='x', markersize=6, linestyle='none')),
         ]  # fmt: skip
         canvas, (ax,) = panels(width, 1, legend, height=0.24 * len(tried))
         _draw(ax, look, tried, found)
-        place = ax.get_position()
-        left = 1.75 / width
-        ax.set_position([left, place.y0, place.x1 - left, place.height])
+        named_rows(ax, [f'{each.label} {each.number}' for each in tried], width, 1.75)
+        for label, each in zip(ax.get_yticklabels(), tried, strict=True):
+            label.set_fontweight('bold' if each.usual else 'normal')
         return canvas
 
     return Picture(
@@ -163,7 +143,7 @@ def left_open(study: ItuStudy, load: Load) -> Picture:
             ('parameter', 'value', 'method', 'falls in step', 'mean error [mm]',
              'largest error [mm]'),
             [
-                [each.label, each.value, LABELS[method], float(score.falls_in or np.nan),
+                [each.label, each.value, CURVES[method].label, float(score.falls_in or np.nan),
                  1e3 * score.mean, 1e3 * score.largest]
                 for (each, method), score in found.items()
             ],
@@ -178,21 +158,16 @@ def _draw(
     for row, each in enumerate(tried):
         for method in PAPER_METHODS:
             score = found[each, method]
-            mark = {'marker': MARKERS[method]} if score.finishes else {'marker': 'x'}
-            keywords = style(look, method, markersize=6, linestyle='none', **mark)
+            mark = {} if score.finishes else {'marker': 'x'}
+            keywords = CURVES[method].style(look, 6, linestyle='none', **mark)
             ax.plot(1e3 * score.mean, row, **keywords)
             if not score.finishes:
                 ax.annotate(f'step {score.falls_in}', (1e3 * score.mean, row), (8, 0),
                             textcoords='offset points', va='center', fontsize=8)  # fmt: skip
         if row and each.name != tried[row - 1].name:
             ax.axhline(row - 0.5, color=look['muted'], linewidth=0.6)
-    ax.set(xscale='log', xlim=(0.3, 900), ylim=(len(tried) - 0.5, -0.5))
-    ax.set_xlabel('mean error of the CoG [mm]')
+    ax.set(xscale='log', xlim=(0.3, 900), xlabel='mean error of the CoG [mm]')
     ax.set_xticks([1, 10, 100], ['1', '10', '100'])
-    ax.set_yticks(range(len(tried)), [f'{each.label} {each.number}' for each in tried])
-    for label, each in zip(ax.get_yticklabels(), tried, strict=True):
-        label.set_fontweight('bold' if each.usual else 'normal')
-    ax.tick_params(axis='y', length=0)
 
 
 def _facts(
@@ -222,17 +197,16 @@ PAPER_TIME = 414.0
 """Time per point but the first one [µs] (sect. 3)."""
 
 MOST_MEAN, MOST_EXACT = 3.0, 10
+"""Iterations per point: on average, and at most in the exact form."""
+
 RESIDUALS = {'paper': 1000.0, 'exact': 0.001}
 """Distances from the wanted CoG that both forms promise, ε of table 4 and 1 nm [µm]."""
-
-"""Iterations per point: on average, and at most in the exact form."""
 
 _STYLES = (('ir-md', 's', (0, (4, 1.6))), ('mr-ad', 'o', '-'))
 
 
-@figure(lambda study: tuple(study.iterations(time) for time in STEP_TIMES))
-def iterations(study: ItuStudy, load: Load) -> Picture:
-    counts = {time: load(study.iterations(time)) for time in STEP_TIMES}
+@figure(lambda study: {time: study.iterations(time) for time in STEP_TIMES})
+def iterations(study: ItuStudy, counts: dict[float, Arrays]) -> Picture:
     intervals = 1e3 * np.array(POINT_INTERVALS)
 
     def draw(look: Look, width: float) -> Any:
@@ -292,19 +266,18 @@ def iterations(study: ItuStudy, load: Load) -> Picture:
     )  # fmt: skip
 
 
-def _iterations_facts(counts: dict[float, Any]) -> tuple[Fact, ...]:
+def _iterations_facts(counts: dict[float, Arrays]) -> tuple[Fact, ...]:
     rows = {2: POINT_INTERVALS.index(0.002), 10: POINT_INTERVALS.index(0.01),
             100: POINT_INTERVALS.index(0.1)}  # fmt: skip
     facts = []
     for form, key in enumerate(('paper', 'exact')):
         for interval, row in rows.items():
             mean = max(float(found['mean'][row, form]) for found in counts.values())
+            named = f'{key}_{interval}', f'iterations per point, {FORMS[form]}, {interval} ms'
             judged = interval == 2
             facts.append(
-                Fact(f'{key}_{interval}', f'iterations per point, {FORMS[form]}, {interval} ms',
-                     mean, '', 1, wanted=f'≤ {MOST_MEAN:g}' if judged else '',
-                     holds=mean <= MOST_MEAN if judged else None)
-            )  # fmt: skip
+                at_most(*named, mean, MOST_MEAN, '', 1) if judged else Fact(*named, mean, '', 1)
+            )
         time = max(1e6 * float(found['duration'][0, form]) for found in counts.values())
         facts.append(
             Fact(f'{key}_time', f'time per point, {FORMS[form]}, 2 ms', time, 'µs', 1,
@@ -312,13 +285,8 @@ def _iterations_facts(counts: dict[float, Any]) -> tuple[Fact, ...]:
         )  # fmt: skip
     for form, (key, limit) in enumerate(RESIDUALS.items()):
         residual = 1e6 * max(float(found['residual'][:, form].max()) for found in counts.values())
-        facts.append(
-            Fact(f'{key}_residual', f'largest distance from the wanted CoG, {FORMS[form]}',
-                 residual, 'µm', 6, wanted=f'≤ {limit:g} µm', holds=residual <= limit)
-        )  # fmt: skip
+        label = f'largest distance from the wanted CoG, {FORMS[form]}'
+        facts.append(at_most(f'{key}_residual', label, residual, limit, 'µm', 6))
     most = max(float(found['most'][:, 1].max()) for found in counts.values())
-    facts.append(
-        Fact('exact_most', 'most iterations of a point, exact form', most, '', 0,
-             wanted=f'≤ {MOST_EXACT}', holds=most <= MOST_EXACT)
-    )  # fmt: skip
-    return tuple(facts)
+    label = 'most iterations of a point, exact form'
+    return (*facts, at_most('exact_most', label, most, MOST_EXACT, '', 0))

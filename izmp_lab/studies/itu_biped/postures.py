@@ -1,6 +1,6 @@
 """How the robot walks: figs. 7 and 8, and Algorithm 1 as it is printed."""
 
-from collections.abc import Iterator
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,23 +9,22 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
 from izmp_lab.simulation.itu_experiment import STEPS
-from izmp_lab.studies.itu_biped import open_parameters
+from izmp_lab.studies.drawing import heading, named_rows
+from izmp_lab.studies.itu_biped.open_parameters import varied_walks
 from izmp_lab.studies.itu_biped.study import (
-    LABELS,
+    CURVES,
     PAPER_METHODS,
     SHOWN,
+    WANTED_COG,
+    WANTED_ZMP,
     ItuStudy,
     Setting,
-    entry,
     foot_text,
     setting_text,
-    style,
-    wanted,
-    wanted_entry,
 )
-from izmp_lab.studies.itu_biped.walks import POSES, CogScore
+from izmp_lab.studies.itu_biped.walks import POSES, CogScore, Tracks
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.runs import Run
 from izmp_lab.walking.itu_biped import RIGHT_LEG, TORSO
 
 POINTS = ('pelvis', *(f'{side} {point}' for side in ('left', 'right')
@@ -35,14 +34,14 @@ _RIGHT = 5  # from a point of the left leg to the same of the right one
 _SLANT = (0.45, 0.3)  # of the y axis in the drawing
 
 
-def _fig7_runs(study: ItuStudy) -> tuple[Run, ...]:
-    walks = [study.tracks(method, SHOWN) for method in PAPER_METHODS]
-    return (*walks, *open_parameters._left_open_runs(study))
-
-
-@figure(_fig7_runs)
-def fig7(study: ItuStudy, load: Load) -> Picture:
-    walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
+@figure(
+    lambda study: {
+        **{method: study.tracks(method, SHOWN) for method in PAPER_METHODS},
+        **varied_walks(study),
+    }
+)
+def fig7(study: ItuStudy, found: Any) -> Picture:
+    walks: dict[str, Tracks] = {method: found[method] for method in PAPER_METHODS}
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -57,7 +56,7 @@ def fig7(study: ItuStudy, load: Load) -> Picture:
         )
         for ax, (method, walk), letter in zip(axes, walks.items(), 'ab', strict=True):
             _draw_walk(ax, look, walk)
-            ax.set_title(f'({letter}) {LABELS[method]}', fontsize=9.5, loc='left')
+            heading(ax, f'({letter}) {CURVES[method].label}')
             ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
             ax.set(xlabel='x, with y slanted to the right and up [m]', ylabel='z [m]')
         return canvas
@@ -67,7 +66,7 @@ def fig7(study: ItuStudy, load: Load) -> Picture:
         title='Poses with and without CCG',
         source='Fig. 7',
         draw=draw,
-        facts=_facts(study, load),
+        facts=_facts({key: run for key, run in found.items() if key not in walks}),
         seen=f'The run of {setting_text(SHOWN)}, divided into {POSES - 1} equal intervals; later '
         'poses are darker. The robot walks to the right; y points into the picture, drawn '
         'slanted. Lines join the joints of the legs; the torso is left out.',
@@ -83,21 +82,24 @@ def fig7(study: ItuStudy, load: Load) -> Picture:
         data=Table(
             ('method', 'time [s]', 'point', 'x [m]', 'y [m]', 'z [m]'),
             [
-                [LABELS[method], float(time), point, *map(float, place)]
+                [CURVES[method].label, float(time), point, *map(float, place)]
                 for method, walk in walks.items()
-                for time, pose in zip(walk['pose_times'], walk['poses'], strict=True)
+                for time, pose in zip(walk.pose_times, walk.poses, strict=True)
                 for point, place in zip(POINTS, pose, strict=True)
             ],
         ),
     )
 
 
-def _facts(study: ItuStudy, load: Load) -> tuple[Fact, ...]:
-    ccg, constant = (
-        CogScore.from_arrays(load(study.score(method, SHOWN))) for method in PAPER_METHODS
-    )
+def _facts(varied: dict[Any, CogScore]) -> tuple[Fact, ...]:
+    usual = {method: score for (each, method), score in varied.items() if each.usual}
+    ccg, constant = (usual[method] for method in PAPER_METHODS)
     completed = STEPS if ccg.finishes else ccg.falls_in - 1
-    falls = open_parameters.falls(study, load)
+    falls = [
+        score.falls_in
+        for (_, method), score in varied.items()
+        if method == 'constant' and not score.finishes
+    ]
     return (
         Fact('completed', 'steps completed with CCG', completed, '', 0, paper='6', wanted='6',
              holds=completed == STEPS),
@@ -121,24 +123,24 @@ def _projected(places: Array) -> Array:
     )
 
 
-def _limits(walks: dict[str, Any]) -> tuple[Array, Array]:
-    points = np.concatenate([_projected(walk['poses']).reshape(-1, 2) for walk in walks.values()])
+def _limits(walks: dict[str, Tracks]) -> tuple[Array, Array]:
+    points = np.concatenate([_projected(walk.poses).reshape(-1, 2) for walk in walks.values()])
     return points.min(axis=0) - 0.06, points.max(axis=0) + 0.06
 
 
-def _draw_walk(ax: Any, look: Look, walk: Any) -> None:
-    for outline in walk['soles']:
+def _draw_walk(ax: Any, look: Look, walk: Tracks) -> None:
+    for outline in walk.soles:
         closed = np.column_stack([np.vstack([outline, outline[:1]]), np.zeros(5)])
         ax.plot(*_projected(closed).T, color=look['sole'], linewidth=0.7)
-    count = len(walk['poses'])
-    for index, pose in enumerate(walk['poses']):
+    count = len(walk.poses)
+    for index, pose in enumerate(walk.poses):
         opacity = 0.3 + 0.7 * index / (count - 1)
         for shift, colour in ((0, 'ir-md'), (_RIGHT, 'mr-ad')):
             chain = [_PELVIS, *(shift + point for point in (_HIP, _KNEE, _ANKLE, _HEEL, _TOE))]
             chain.append(shift + _ANKLE)
             ax.plot(*_projected(pose[chain]).T, color=look[colour], alpha=opacity,
                     linewidth=1.6, solid_joinstyle='round', zorder=2 + index)  # fmt: skip
-        com = [np.interp(walk['pose_times'][index], walk['times'], walk['com'][:, axis])
+        com = [np.interp(walk.pose_times[index], walk.times, walk.com[:, axis])
                for axis in range(3)]  # fmt: skip
         ax.plot(*_projected(np.array(com)), color=look['ink'], marker='o', markersize=3.5,
                 alpha=opacity, zorder=40)  # fmt: skip
@@ -149,32 +151,32 @@ DEVIATION = 0.01
 """From this distance on the track counts as left [m]."""
 
 
-def _fig8_runs(study: ItuStudy) -> tuple[Run, ...]:
-    walks = [study.tracks(method, SHOWN) for method in PAPER_METHODS]
-    return (*walks, study.score('constant', SHOWN))
-
-
-@figure(_fig8_runs)
-def fig8(study: ItuStudy, load: Load) -> Picture:
-    walks = {method: load(study.tracks(method, SHOWN)) for method in PAPER_METHODS}
+@figure(
+    lambda study: {
+        **{method: study.tracks(method, SHOWN) for method in PAPER_METHODS},
+        'score': study.score('constant', SHOWN),
+    }
+)
+def fig8(study: ItuStudy, found: Any) -> Picture:
+    walks: dict[str, Tracks] = {method: found[method] for method in PAPER_METHODS}
     plan = walks['converging']
 
     def draw(look: Look, width: float) -> Any:
         legend = [
-            wanted_entry(look, 'wanted ZMP'), wanted_entry(look, 'wanted CoG'),
-            *(entry(look, method, text) for method, text in (
+            WANTED_ZMP.entry(look), WANTED_COG.entry(look),
+            *(CURVES[method].entry(look, text=text) for method, text in (
                 ('converging', 'CoG with CCG'), ('constant', 'CoG with the constant vector'))),
             Entry('soles', patch(look, 'sole', alpha=0.25)),
         ]  # fmt: skip
-        left, right = plan['soles'][..., 0].min() - 0.05, plan['soles'][..., 0].max() + 0.05
+        left, right = plan.soles[..., 0].min() - 0.05, plan.soles[..., 0].max() + 0.05
         height = max((width - 0.9) / (right - left) * 2 * _BESIDE, 1.4)
         canvas, (ax,) = panels(width, 1, legend, height=height)
-        for outline in plan['soles']:
+        for outline in plan.soles:
             ax.fill(*outline.T, color=look['sole'], alpha=0.18, linewidth=0)
-        ax.plot(*plan['wanted_zmp'][:, :2].T, **wanted(look, 'wanted ZMP'))
+        ax.plot(*plan.wanted_zmp[:, :2].T, **WANTED_ZMP.style(look))
         for method in PAPER_METHODS:
-            ax.plot(*walks[method]['com'][:, :2].T, **style(look, method))
-        ax.plot(*plan['wanted_com'][:, :2].T, **wanted(look, 'wanted CoG'))
+            ax.plot(*walks[method].com[:, :2].T, **CURVES[method].style(look))
+        ax.plot(*plan.wanted_com[:, :2].T, **WANTED_COG.style(look))
         ax.set(xlim=(left, right), ylim=(-_BESIDE, _BESIDE), xlabel='x [m]', ylabel='y [m]')
         return canvas
 
@@ -183,7 +185,7 @@ def fig8(study: ItuStudy, load: Load) -> Picture:
         title='Wanted and simulated tracks of the CoG',
         source='Fig. 8',
         draw=draw,
-        facts=_fig8_facts(study, load, walks),
+        facts=_fig8_facts(found['score'], walks),
         seen=f'The ground from above: {setting_text(SHOWN)}. Both walks have the same wanted ZMP '
         'and CoG.',
         paper='With CCG the CoG agrees with the wanted one; without, it deviates after the second '
@@ -207,22 +209,21 @@ def fig8(study: ItuStudy, load: Load) -> Picture:
     )  # fmt: skip
 
 
-def _rows(walk: Any) -> Array:
-    count = len(walk['times'])
-    columns = (walk['com'], walk['wanted_com'][:count], walk['wanted_zmp'][:count])
-    return np.column_stack([walk['times'], *(column[:, :2] for column in columns)])
+def _rows(walk: Tracks) -> Array:
+    count = len(walk.times)
+    columns = (walk.com, walk.wanted_com[:count], walk.wanted_zmp[:count])
+    return np.column_stack([walk.times, *(column[:, :2] for column in columns)])
 
 
-def _fig8_facts(study: ItuStudy, load: Load, walks: Any) -> tuple[Fact, ...]:
+def _fig8_facts(score: CogScore, walks: dict[str, Tracks]) -> tuple[Fact, ...]:
     aside = {method: _aside(walk) for method, walk in walks.items()}
     constant = walks['constant']
-    score = CogScore.from_arrays(load(study.score('constant', SHOWN)))
     leg = sum(part.mass for part in RIGHT_LEG)
     away = np.flatnonzero(aside['constant'] > DEVIATION)
     step = np.nan
     if len(away):
-        begins = constant['step_begins']
-        step = max(1, int(np.searchsorted(begins, constant['times'][away[0]], side='right')))
+        begins, left_at = constant.step_begins, constant.times[away[0]]
+        step = max(1, int(np.searchsorted(begins, left_at, side='right')))
     return (
         Fact('ccg_aside', 'largest distance from the wanted track with CCG',
              1e3 * float(aside['converging'].max()), 'mm', 1),
@@ -236,11 +237,9 @@ def _fig8_facts(study: ItuStudy, load: Load, walks: Any) -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
-def _aside(walk: Any) -> Array:
+def _aside(walk: Tracks) -> Array:
     """(K,) horizontal distance of the CoG from the wanted one [m]."""
-    distance: Array = np.linalg.norm(
-        (walk['com'] - walk['wanted_com'][: len(walk['com'])])[:, :2], axis=1
-    )
+    distance: Array = np.linalg.norm((walk.com - walk.wanted_com[: len(walk.com)])[:, :2], axis=1)
     return distance
 
 
@@ -250,20 +249,16 @@ PAPER_MEAN, PAPER_LARGEST = 23.8, 55.9
 """Errors of the CoG in the paper [mm]."""
 
 
-def _settings() -> Iterator[Setting]:
-    for foot in FEET:
-        for step_time in STEP_TIMES:
-            for friction in FRICTIONS:
-                yield Setting(step_time, foot, friction)
+def _literal_runs(study: ItuStudy) -> dict[Setting, Run]:
+    settings = (
+        Setting(step_time, foot, friction)
+        for foot, step_time, friction in itertools.product(FEET, STEP_TIMES, FRICTIONS)
+    )
+    return {each: study.score('converging', each, literal=True) for each in settings}
 
 
-def _run(study: ItuStudy, setting: Setting) -> Run:
-    return study.score('converging', setting, literal=True)
-
-
-@figure(lambda study: tuple(_run(study, setting) for setting in _settings()))
-def literal(study: ItuStudy, load: Load) -> Picture:
-    found = {setting: CogScore.from_arrays(load(_run(study, setting))) for setting in _settings()}
+@figure(_literal_runs)
+def literal(study: ItuStudy, found: dict[Setting, CogScore]) -> Picture:
     names = [f'{foot_text(s.foot)}, {s.step_time:.1f} s, {s.friction:.1f}' for s in found]
 
     def draw(look: Look, width: float) -> Any:
@@ -279,12 +274,9 @@ def literal(study: ItuStudy, load: Load) -> Picture:
             ax.plot(1e3 * score.mean, row, 'o' if score.finishes else 'x', color=colour)
         for value in (PAPER_MEAN, PAPER_LARGEST):
             ax.axvline(value, color=look['muted'], linewidth=0.9, dashes=(4, 2))
-        ax.set(xscale='log', xlabel='error of the CoG [mm]', ylim=(len(found) - 0.5, -0.5))
+        ax.set(xscale='log', xlabel='error of the CoG [mm]')
         log_ticks(ax.xaxis, (10, 20, 50, 100, 200, 500))
-        ax.set_yticks(range(len(found)), names)
-        place = ax.get_position()
-        left = 2.1 / width
-        ax.set_position([left, place.y0, place.x1 - left, place.height])
+        named_rows(ax, names, width, 2.1)
         return canvas
 
     return Picture(

@@ -6,18 +6,18 @@ walks leave a score, those of figures 7 to 11 their tracks: see `walks`.
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.pages.look import Entry, Look, line
 from izmp_lab.simulation.itu_experiment import ItuTrial
+from izmp_lab.studies.drawing import Curve
+from izmp_lab.studies.itu_biped import walks
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Run
 
 ROBOT = 'robots/itu_biped/robot.yaml'
-WALKS = 'izmp_lab.studies.itu_biped.walks'
 
 METHODS: Mapping[str, Mapping[str, Any]] = {
     'constant': {'cog_tracking': 'constant'},
@@ -120,29 +120,24 @@ class ItuStudy:
 
     def score(self, method: str, setting: Setting, **others: Any) -> Run:
         """Describe the score of a walk."""
-        return self._walk('walk_score', setting.trial(method, **others))
+        return self._walk(walks.walk_score, walks.CogScore, setting.trial(method, **others))
 
     def tracks(self, method: str, setting: Setting) -> Run:
         """Describe the tracks of a walk."""
-        return self._walk('walk_tracks', setting.trial(method))
+        return self._walk(walks.walk_tracks, walks.Tracks, setting.trial(method))
 
     def leg_closure(self) -> Run:
         """Describe the closing of the legs' kinematics."""
-        return Run(f'{WALKS}:leg_closure', {'count': 2000})
+        return Run(walks.leg_closure, {'count': 2000})
 
     def iterations(self, step_time: float) -> Run:
         """Describe the count of the iterations of Algorithm 1."""
-        given = {'step_time': step_time, 'intervals': list(POINT_INTERVALS)}
-        robot = dataclasses.asdict(self.robot)
-        return Run(f'{WALKS}:iterations', {'robot': robot, **given}, effort=6.0)
+        given = {'robot': self.robot, 'step_time': step_time, 'intervals': POINT_INTERVALS}
+        return Run(walks.iterations, given, effort=6.0)
 
-    def _walk(self, function: str, trial: ItuTrial) -> Run:
-        duration = 6.0 * trial.step_time + 3.0
-        return Run(
-            f'{WALKS}:{function}',
-            {'robot': dataclasses.asdict(self.robot), 'trial': dataclasses.asdict(trial)},
-            effort=duration * (1.5 if trial.filter_passes else 1.0),
-        )
+    def _walk(self, function: Callable[..., Any], record: type, trial: ItuTrial) -> Run:
+        effort = (6.0 * trial.step_time + 3.0) * (1.5 if trial.filter_passes else 1.0)
+        return Run(function, {'robot': self.robot, 'trial': trial}, record, effort=effort)
 
 
 def _robot_key() -> RobotKey:
@@ -152,49 +147,14 @@ def _robot_key() -> RobotKey:
 PAPER_METHODS = ('converging', 'constant')
 ALL_METHODS = (*PAPER_METHODS, 'filtered')
 
-LABELS = {
-    'converging': 'CCG',
-    'constant': 'constant vector',
-    'filtered': 'CCG and dynamics filter',
+CURVES = {
+    'converging': Curve('CCG', 'mr-ad', '-', 1.4, 'o'),
+    'constant': Curve('constant vector', 'ir-md', (0, (4, 1.6)), 1.4, 's'),
+    'filtered': Curve('CCG and dynamics filter', 'cop', (0, (1, 1)), 1.8, '^'),
 }
 
-_COLOURS = {'converging': 'mr-ad', 'constant': 'ir-md', 'filtered': 'cop'}
-_DASHES: dict[str, Any] = {'converging': '-', 'constant': (0, (4, 1.6)), 'filtered': (0, (1, 1))}
-_WIDTHS = {'converging': 1.4, 'constant': 1.4, 'filtered': 1.8}
-MARKERS = {'converging': 'o', 'constant': 's', 'filtered': '^'}
-
-_WANTED = {'wanted CoG': ('ink', (0, (1.2, 1.4)), 1.1), 'wanted ZMP': ('muted', '-', 0.9)}
-
-
-def style(look: Look, method: str, **others: Any) -> dict[str, Any]:
-    """Arguments of matplotlib's `plot` for a method."""
-    own = {
-        'color': look[_COLOURS[method]],
-        'linestyle': _DASHES[method],
-        'linewidth': _WIDTHS[method],
-    }
-    return own | others
-
-
-def wanted(look: Look, name: str) -> dict[str, Any]:
-    """Arguments of matplotlib's `plot` for 'wanted CoG' or 'wanted ZMP'."""
-    colour, dashes, width = _WANTED[name]
-    return {'color': look[colour], 'linestyle': dashes, 'linewidth': width}
-
-
-def entry(look: Look, method: str, text: str = '', **others: Any) -> Entry:
-    """Legend entry of a method."""
-    keywords = style(look, method, **others)
-    return Entry(text or LABELS[method], line(look, _COLOURS[method], **_without_colour(keywords)))
-
-
-def wanted_entry(look: Look, name: str) -> Entry:
-    """Legend entry of 'wanted CoG' or 'wanted ZMP'."""
-    return Entry(name, line(look, _WANTED[name][0], **_without_colour(wanted(look, name))))
-
-
-def _without_colour(keywords: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in keywords.items() if name != 'color'}
+WANTED_COG = Curve('wanted CoG', 'ink', (0, (1.2, 1.4)), 1.1, '')
+WANTED_ZMP = Curve('wanted ZMP', 'muted', '-', 0.9, '')
 
 
 def foot_text(foot: tuple[float, float]) -> str:

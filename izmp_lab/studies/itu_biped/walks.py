@@ -1,21 +1,20 @@
 """What is kept of a walk of the ITU Biped: its score or its tracks; and how Algorithm 1 converges.
 
-The functions with a `load` are runs, see `runs`; their parameters are those of `study`.
+The first functions are those of the runs that `study` describes.
 """
 
-import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import thread_time
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_lab.simulation.itu_experiment import FOOT_MIDDLE, ItuTrial, Outcome, run_trial
-from izmp_lab.studies.runs import Arrays, Load
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Arrays
 from izmp_lab.studies.tipping_arm import exact_arm
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
@@ -33,20 +32,19 @@ _KEPT_EVERY = 5  # samples of 2 ms
 _TIMED = 5  # times that Algorithm 1 is repeated, of which the shortest counts
 
 
-def walk_score(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Simulate a walk and keep its score: the attributes of `CogScore`."""
-    score = CogScore.of(_outcome(robot, trial), load_robot_file(Path(robot['file'])))
-    return {name: np.asarray(value) for name, value in dataclasses.asdict(score).items()}
+def walk_score(robot: RobotKey, trial: ItuTrial) -> 'CogScore':
+    """Simulate a walk and score it."""
+    file = robot.load()
+    return CogScore.of(run_trial(file, trial), file)
 
 
-def walk_tracks(load: Load, robot: dict[str, Any], trial: dict[str, Any]) -> Arrays:
-    """Simulate a walk and keep its tracks and its score: the attributes of `Tracks`."""
-    outcome = _outcome(robot, trial)
-    tracks = dataclasses.asdict(Tracks.of(outcome, load_robot_file(Path(robot['file']))))
-    return {name: np.asarray(value) for name, value in tracks.items()}
+def walk_tracks(robot: RobotKey, trial: ItuTrial) -> 'Tracks':
+    """Simulate a walk and take its tracks."""
+    file = robot.load()
+    return Tracks.of(run_trial(file, trial), file)
 
 
-def leg_closure(load: Load, count: int) -> Arrays:
+def leg_closure(count: int) -> Arrays:
     """Close the legs' forward and inverse kinematics on random poses.
 
     Returns:
@@ -59,16 +57,14 @@ def leg_closure(load: Load, count: int) -> Arrays:
     return {'opening': np.abs(found - wanted).max(axis=(1, 2))}
 
 
-def iterations(
-    load: Load, robot: dict[str, Any], step_time: float, intervals: list[float]
-) -> Arrays:
+def iterations(robot: RobotKey, step_time: float, intervals: Sequence[float]) -> Arrays:
     """Count what Algorithm 1 needs for the points of a walk, at several intervals between them.
 
     Returns:
         mean, most (I, 2) iterations per point of the paper's and the exact form; residual (I, 2)
         the largest distance from the wanted CoG [m]; duration (I, 2) of computing a point [s].
     """
-    biped = Biped.of(load_robot_file(Path(robot['file'])), posture={})
+    biped = Biped.of(robot.load(), posture={})
     walk = plan_walk(biped, ItuTrial(step_time=step_time).parameters)
     rows = []
     for interval in intervals:
@@ -107,13 +103,6 @@ def _thinned(foot: PlannedFoot, stride: int) -> PlannedFoot:
     return PlannedFoot(foot.sole, foot.position[rows], foot.rotation[rows], foot.contact[rows])
 
 
-def _outcome(robot: dict[str, Any], trial: dict[str, Any]) -> Outcome:
-    length, width = trial['foot']
-    return run_trial(
-        load_robot_file(Path(robot['file'])), ItuTrial(**{**trial, 'foot': (length, width)})
-    )
-
-
 def _largest_arm(outcome: Outcome, file: RobotFile) -> float:
     """Largest arm of the tipping moment about the IZMP of the exact motion [m]."""
     model = Biped.of(file, posture={}).model
@@ -146,7 +135,7 @@ class CogScore:
     falls_in: int
     fall_time: float
     planned: float
-    zmp_gap: tuple[float, float]
+    zmp_gap: Array
     arm: float
 
     @property
@@ -173,15 +162,9 @@ class CogScore:
             falls_in=outcome.falls_in_step or 0,
             fall_time=float(times[-1]) if outcome.run.fall else float('nan'),
             planned=float(planned.max()),
-            zmp_gap=(float(gap[:, 0].max()), float(gap[:, 1].max())),
+            zmp_gap=gap[:, :2].max(axis=0),
             arm=_largest_arm(outcome, file),
         )
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> 'CogScore':
-        """Take what `walk_score` returned."""
-        values = {item.name: arrays[item.name].tolist() for item in dataclasses.fields(cls)}
-        return cls(**{**values, 'zmp_gap': tuple(values['zmp_gap'])})
 
 
 @dataclass(frozen=True)

@@ -170,108 +170,114 @@ class Bench:
         Returns:
             (K,) rows of the trial, (K, 3) IZMP in nif [m]; NaN where there is none.
         """
-        samples = SampledRows.of(trial, setup, phase)
-        if setup.method == 'ir_md':
-            wrench = self.ir_md_wrench(trial, setup, samples, noise, seed)
-        else:
-            root = self.root_state(trial, setup, samples, noise, seed)
-            wrench = self.mr_ad_wrench(root, self.joints(trial, setup, samples))
-        return samples.rows, self.point(wrench, ground, samples.rows)
+        sampled = Sampled(self, trial, setup, SampledRows.of(trial, setup, phase))
+        rows = sampled.rows.rows
+        return rows, self.point(sampled.wrench(noise, seed), ground, rows)
 
     def izmp_covariance(
         self, trial: WalkTruth, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
     ) -> Array:
         """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
-        samples = SampledRows.of(trial, setup, phase)
-        rows = samples.rows
-        if setup.method == 'ir_md':
-            wrench = self.ir_md_wrench(trial, setup, samples, None, 0)
-            spread = self._ir_md_covariance(trial, setup, samples, noise)
-        else:
-            root = self.root_state(trial, setup, samples, None, 0)
-            joints = self.joints(trial, setup, samples)
-            wrench = self.mr_ad_wrench(root, joints)
-            spread = self._mr_ad_covariance(root, joints, setup, noise)
-        plane = ground.plane
-        in_root = zmp_covariance(wrench, spread, plane.normal[rows], plane.point[rows])
+        sampled = Sampled(self, trial, setup, SampledRows.of(trial, setup, phase))
+        rows, plane = sampled.rows.rows, ground.plane
+        in_root = zmp_covariance(
+            sampled.wrench(), sampled.covariance(noise), plane.normal[rows], plane.point[rows]
+        )
         R = ground.nif_R_root[rows]
         in_nif: Array = R @ in_root @ np.swapaxes(R, 1, 2)
         return in_nif
 
-    def _mr_ad_covariance(
-        self, root: RootState, joints: JointState, setup: Setup, noise: Densities
-    ) -> Array:
-        force = noise.accelerometer_sigma(setup.actuator)
-        gyro = noise.gyroscope_sigma(setup.actuator)
-        omega = root.angular_velocity
-        if setup.angular_acceleration == 'accelerometers':
-            spread = array_covariance(self.sensors.array, omega, force, gyro)
-        else:
-            arm = self.sensors.imu.p_sensor_in_root
-            spread = gyro_covariance(arm, omega, gyro_weights(setup), force, gyro)
-        return mr_ad_covariance(
-            self.mr_ad,
+
+@dataclass(frozen=True)
+class Sampled:
+    """A trial as a setup samples it.
+
+    Attributes:
+        bench: evaluates it.
+        trial: the trial.
+        setup: rates, method, conventions.
+        rows: which samples it sees.
+    """
+
+    bench: Bench
+    trial: WalkTruth
+    setup: Setup
+    rows: SampledRows
+
+    def wrench(self, noise: Densities | None = None, seed: int = 0) -> ContactWrench:
+        """Contact wrench on the bus, about the root origin in root axes."""
+        if self.setup.method == 'ir_md':
+            return self._ir_md_wrench(noise, seed)
+        root, joints = self.root_state(noise, seed), self.joints()
+        wrench, _ = self.bench.mr_ad.batch(
             root.proper_acceleration,
-            omega,
+            root.angular_velocity,
             root.angular_acceleration,
             joints.q,
             joints.qd,
             joints.qdd,
-            spread,
         )
+        return wrench
 
-    def _ir_md_covariance(
-        self, trial: WalkTruth, setup: Setup, samples: SampledRows, noise: Densities
-    ) -> Array:
-        rows = samples.rows
-        stride = trial.stride(1.0 / setup.sample_step)
-        aligned = setup.convention == 'aligned'
+    def covariance(self, noise: Densities) -> Array:
+        """Predicted covariance (K, 6, 6) of that wrench."""
+        force = noise.accelerometer_sigma(self.setup.actuator)
+        if self.setup.method == 'ir_md':
+            return self._ir_md_covariance(force)
+        root, joints, sensors = self.root_state(), self.joints(), self.bench.sensors
+        gyro = noise.gyroscope_sigma(self.setup.actuator)
+        omega = root.angular_velocity
+        if self.setup.angular_acceleration == 'accelerometers':
+            spread = array_covariance(sensors.array, omega, force, gyro)
+        else:
+            arm = sensors.imu.p_sensor_in_root
+            spread = gyro_covariance(arm, omega, gyro_weights(self.setup), force, gyro)
+        phi, alpha = root.proper_acceleration, root.angular_acceleration
+        states = np.hstack([phi, omega, alpha, joints.q, joints.qd, joints.qdd])
+        return mr_ad_covariance(self.bench.mr_ad, states, spread)
+
+    def _ir_md_covariance(self, velocity_sigma: float) -> Array:
+        trial, rows, model = self.trial, self.rows.rows, self.bench.model
+        stride = trial.stride(1.0 / self.setup.sample_step)
+        aligned = self.setup.convention == 'aligned'
         before = np.maximum(rows - stride, 0)
         after = np.minimum(rows + stride, len(trial) - 1) if aligned else rows
         com = [
-            trial.position[r]
-            + np.einsum('tij,tj->ti', trial.rotation[r], self.model.com(trial.q[r]))
+            trial.position[r] + np.einsum('tij,tj->ti', trial.rotation[r], model.com(trial.q[r]))
             for r in (before, after)
         ]
         return ir_md_covariance(
-            self.model.total_mass,
+            model.total_mass,
             (com[0], com[1]),
             trial.rotation[rows],
             trial.position[rows],
-            setup.differenced_over,
-            noise.accelerometer_sigma(setup.actuator),
+            self.setup.differenced_over,
+            velocity_sigma,
         )
 
-    def joints(self, trial: WalkTruth, setup: Setup, samples: SampledRows) -> JointState:
+    def joints(self) -> JointState:
         """ACD at the actuator rate; the bus sees every n-th result."""
-        rows = samples.actuator
-        found = joint_state(setup, trial.stamps[rows], trial.q[rows])
-        return found.paired(setup, samples.bus)
+        rows = self.rows.actuator
+        found = joint_state(self.setup, self.trial.stamps[rows], self.trial.q[rows])
+        return found.paired(self.setup, self.rows.bus)
 
-    def root_state(
-        self,
-        trial: WalkTruth,
-        setup: Setup,
-        samples: SampledRows,
-        noise: Densities | None,
-        seed: int,
-    ) -> RootState:
+    def root_state(self, noise: Densities | None = None, seed: int = 0) -> RootState:
         """ω, ω̇ and φ on the bus, from the array or from the gyroscope."""
-        sensors, bus = self.sensors, samples.bus
-        rate = setup.actuator
-        omega = trial.angular_velocity[samples.actuator]
+        trial, setup, sensors, bus = self.trial, self.setup, self.bench.sensors, self.rows.bus
+        actuator, rate = self.rows.actuator, setup.actuator
+        omega = trial.angular_velocity[actuator]
         omega = omega + sensors.gyro_noise(noise, seed, rate, len(omega))
         averaged = setup.convention == 'paper'
         readings = {
-            sensor.name: sensors.readings(trial, sensor, samples.actuator, averaged)
+            sensor.name: sensors.readings(trial, sensor, actuator, averaged)
             + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
             for sensor in sensors.used(setup)
         }
-        stamps = trial.stamps[samples.actuator]
+        stamps = trial.stamps[actuator]
         if setup.angular_acceleration == 'accelerometers':
             on_bus = {name: values[bus] for name, values in readings.items()}
             return sensors.array.batch(stamps[bus], omega[bus], on_bus)
-        used = samples.differenced(setup)
+        used = self.rows.differenced(setup)
         imu, force = sensors.imu, next(iter(readings.values()))
         state = gyro_state(
             setup,
@@ -282,44 +288,25 @@ class Bench:
         )
         return state if setup.step == 'bus' else state.select(bus)
 
-    def mr_ad_wrench(self, root: RootState, joints: JointState) -> ContactWrench:
-        """MR-AD on the bus."""
-        wrench, _ = self.mr_ad.batch(
-            root.proper_acceleration,
-            root.angular_velocity,
-            root.angular_acceleration,
-            joints.q,
-            joints.qd,
-            joints.qdd,
-        )
-        return wrench
+    def _ir_md_wrench(self, noise: Densities | None, seed: int) -> ContactWrench:
+        """IR-MD: the linear velocity is the quotient of the position, and bears the noise.
 
-    def ir_md_wrench(
-        self,
-        trial: WalkTruth,
-        setup: Setup,
-        samples: SampledRows,
-        noise: Densities | None,
-        seed: int,
-    ) -> ContactWrench:
-        """IR-MD on the bus, about the root origin in root axes.
-
-        The linear velocity is the quotient of the position at the actuator rate, as the paper's
-        Localizer takes it, and bears the noise; position, orientation and gyroscope are ideal.
+        It is taken at the actuator rate, as the paper's Localizer does; position, orientation and
+        gyroscope are ideal.
         """
-        rows, stamps = samples.actuator, trial.stamps[samples.actuator]
-        q, position = trial.q[rows], trial.position[rows]
+        trial, setup, bench, rows = self.trial, self.setup, self.bench, self.rows.actuator
+        stamps, q, position = trial.stamps[rows], trial.q[rows], trial.position[rows]
         R = trial.rotation[rows]
         qd = joint_state(setup, stamps, q).qd
         velocity = root_velocity(setup, stamps, position, R)
-        velocity = velocity + self.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
-        used = samples.differenced(setup)
+        velocity = velocity + bench.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
+        used = self.rows.differenced(setup)
         R, p = R[used], position[used]
-        method = IrMd(self.model, self.file.gravity, setup.quotient)
+        method = IrMd(bench.model, bench.file.gravity, setup.quotient)
         momentum = method.momentum(
             R, p, velocity[used], trial.angular_velocity[rows[used]], q[used], qd[used]
         )
         in_world = method.batch(stamps[used], momentum, max_gap=1.0)
         in_root = in_world.seen_from(R, p)
-        on_bus = slice(None) if setup.step == 'bus' else samples.bus
+        on_bus = slice(None) if setup.step == 'bus' else self.rows.bus
         return ContactWrench(in_root.force[on_bus], in_root.moment[on_bus])

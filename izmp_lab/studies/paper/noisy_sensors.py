@@ -9,7 +9,6 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
-from izmp_lab.studies.paper.campaign import Campaign, Estimate, MeasureScore
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.setups import (
     SETUP_A,
@@ -21,8 +20,15 @@ from izmp_lab.studies.paper.setups import (
     SETUP_E_FAST,
     Setup,
 )
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.paper.study import (
+    Estimate,
+    MeasureScore,
+    PaperStudy,
+    in_blocks,
+    scores_of,
+)
+from izmp_lab.studies.publish import figure, within
+from izmp_lab.studies.runs import Arrays, Run
 
 PAPER_PERCENT = {'A': 65.22, 'B': 16.05, 'C': 112.42, 'D': 4.44, 'E': 18.9}
 """The paper's relative errors of y [%], by its own metric Δ: one run each."""
@@ -164,15 +170,17 @@ _METHODS = {'mr_ad': SETUP_B, 'ir_md': SETUP_A}
 _LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD'}
 
 
-def _fig8_runs(campaign: Campaign) -> tuple[Run, ...]:
-    points = (campaign.izmp(s, noisy) for s in _METHODS.values() for noisy in (False, True))
-    return (*points, campaign.sensor_noise())
+def _fig8_runs(study: PaperStudy) -> dict[Any, Run]:
+    return {
+        **{('ideal', name): study.izmp(setup) for name, setup in _METHODS.items()},
+        **{('noisy', name): study.izmp(setup, noisy=True) for name, setup in _METHODS.items()},
+        'noise': study.sensor_noise(),
+    }
 
 
 @figure(_fig8_runs)
-def fig8(campaign: Campaign, load: Load) -> Picture:
-    ideal = {name: load(campaign.izmp(setup)) for name, setup in _METHODS.items()}
-    noisy = {name: load(campaign.izmp(setup, True)) for name, setup in _METHODS.items()}
+def fig8(study: PaperStudy, found: dict[Any, Arrays]) -> Picture:
+    ideal, noisy = ({n: found[kind, n] for n in _METHODS} for kind in ('ideal', 'noisy'))
     times = ideal['mr_ad']['times']
     start, stop = full_step(ideal['mr_ad']['step_begins'])
     shown = (times >= start - 1e-9) & (times <= stop + 1e-9)
@@ -211,7 +219,7 @@ def fig8(campaign: Campaign, load: Load) -> Picture:
         title='Noisy sensors',
         source='Fig. 8',
         draw=draw,
-        facts=(*facts, *_sensor_facts(campaign, load(campaign.sensor_noise()))),
+        facts=(*facts, *_sensor_facts(study, found['noise'])),
         seen='Above, the IZMP over one full step with noisy sensors, on the curves with ideal '
         'ones; all at 125 Hz. Below, what the noise does to y, in the band of ± 2 σ that follows '
         'from the noise densities alone, without a repetition.',
@@ -244,16 +252,14 @@ def _facts(error: dict[str, Array], sigma: dict[str, Array]) -> tuple[Fact, ...]
         facts += [
             Fact(f'{name}_x', f'noise of x, {label}, RMS', float(rms[name][0]), 'mm', digits),
             Fact(f'{name}_y', f'noise of y, {label}, RMS', float(rms[name][1]), 'mm', digits),
-            Fact(f'{name}_inside', f'samples within ± 2 σ, {label}', share, '%', 1,
-                 wanted=f'{INSIDE[0]:g} to {INSIDE[1]:g} %',
-                 holds=INSIDE[0] <= share <= INSIDE[1]),
-        ]  # fmt: skip
+            within(f'{name}_inside', f'samples within ± 2 σ, {label}', share, INSIDE, '%', 1),
+        ]
     ratio = float(rms['ir_md'][1] / rms['mr_ad'][1])
     return (*facts, Fact('ratio', 'noise of y, IR-MD over MR-AD', ratio, '', 0))
 
 
-def _sensor_facts(campaign: Campaign, found: Arrays) -> tuple[Fact, ...]:
-    densities, root = campaign.experiment.densities, math.sqrt(float(found['rate'][0]))
+def _sensor_facts(study: PaperStudy, found: Arrays) -> tuple[Fact, ...]:
+    densities, root = study.experiment.densities, math.sqrt(float(found['rate'][0]))
     micro_g, degree = 9.80665e-6, math.pi / 180.0
     names = ('accelerometers', 'gyroscope', 'linear velocity')
     stated = (micro_g * densities.accelerometer, degree * densities.gyroscope,
@@ -277,21 +283,14 @@ RISE = (1.8, 2.3)
 of a quotient whose denominator is noisy as well a little more."""
 
 
-def scores_of(campaign: Campaign, load: Load) -> dict[str, MeasureScore]:
-    """The score of every setup by name."""
-    return {s.name: MeasureScore.of(campaign.printed(s), load) for s in campaign.setups}
-
-
-@figure(
-    lambda campaign: tuple(run for setup in campaign.setups for run in campaign.printed(setup))
-)
-def fig9(campaign: Campaign, load: Load) -> Picture:
-    scores = scores_of(campaign, load)
+@figure(lambda study: in_blocks({each.name: study.printed(each) for each in study.setups}))
+def fig9(study: PaperStudy, found: Any) -> Picture:
+    scores: dict[str, MeasureScore] = scores_of(found)
 
     def draw(look: Look, width: float) -> Any:
         return draw_bars(look, width, SHOWN, scores)
 
-    table = score_table(campaign.setups, scores)
+    table = score_table(study.setups, scores)
     return Picture(
         name='fig9',
         title='Setups A to D: rates and methods with noise',
@@ -345,8 +344,7 @@ def _fig9_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
     b_delta, d_delta = (scores[name].of_measure('paper').mean for name in ('B', 'D'))
     return (
         *facts,
-        Fact('rise', 'Σ metric of C over that of A', c / a, '', 2,
-             wanted=f'{RISE[0]:g} to {RISE[1]:g}', holds=RISE[0] <= c / a <= RISE[1]),
+        within('rise', 'Σ metric of C over that of A', c / a, RISE),
         Fact('gain', 'Σ metric of B over that of D', b / d, '', 2, wanted='> 1', holds=d < b),
         Fact('gain_delta', 'mean Δ of B over that of D', b_delta / d_delta, '', 2, paper='3.61'),
         Fact('order', 'Σ metric of A over that of E', a / e, '', 2, wanted='> 1',
@@ -358,28 +356,23 @@ FASTER = (3.4, 4.2)
 """The noise of a quotient goes as 1/Δt: four times that over 8 ms, less what is not noise."""
 
 SOURCES = (SETUP_B, SETUP_E, SETUP_D, SETUP_E_FAST)
+_LISTED = (*SOURCES, SETUP_E.aligned())
 
 
-def _fig10_runs(campaign: Campaign) -> tuple[Run, ...]:
-    shown = (*SOURCES, SETUP_E.aligned())
-    return tuple(run for setup in shown for run in campaign.printed(setup))
-
-
-@figure(_fig10_runs)
-def fig10(campaign: Campaign, load: Load) -> Picture:
-    everything = (*SOURCES, SETUP_E.aligned())
-    scores = {s.name: MeasureScore.of(campaign.printed(s), load) for s in everything}
+@figure(lambda study: in_blocks({each.name: study.printed(each) for each in _LISTED}))
+def fig10(study: PaperStudy, found: Any) -> Picture:
+    scores: dict[str, MeasureScore] = scores_of(found)
 
     def draw(look: Look, width: float) -> Any:
         return draw_bars(look, width, SOURCES, scores)
 
-    table = score_table(everything, scores)
+    table = score_table(_LISTED, scores)
     return Picture(
         name='fig10',
         title='Angular acceleration: accelerometers or gyroscope',
         source='Fig. 10 and Table 3',
         draw=draw,
-        facts=_fig10_facts(everything, scores),
+        facts=_fig10_facts(scores),
         seen='MR-AD with the angular acceleration of the root from four accelerometers (B, D) or '
         'as the difference quotient of the gyroscope (E); relative error of y as in fig. 9.',
         paper='Δ of one run each: B 16.05 %, E 18.9 %, D 4.44 %.',
@@ -394,8 +387,8 @@ def fig10(campaign: Campaign, load: Load) -> Picture:
     )
 
 
-def _fig10_facts(setups: tuple[Setup, ...], scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
-    facts = [fact for setup in setups for fact in score_facts(setup, scores[setup.name])]
+def _fig10_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
+    facts = [fact for setup in _LISTED for fact in score_facts(setup, scores[setup.name])]
     delta, printed = scores[SETUP_E.name].of_measure('paper'), PAPER_PERCENT[SETUP_E.name]
     low, high = (number(end, 1) for end in delta.range)
     names = (SETUP_D.name, SETUP_E.name, SETUP_E_FAST.name)
@@ -405,6 +398,5 @@ def _fig10_facts(setups: tuple[Setup, ...], scores: dict[str, MeasureScore]) -> 
         Fact('E_printed', 'setup E: the paper’s Δ among 95 % of the repetitions', printed, '%', 2,
              wanted=f'{low} to {high} %', holds=delta.has(printed)),
         Fact('gyro', 'Σ metric of E over that of D', e / d, '', 2, wanted='> 1', holds=e > d),
-        Fact('faster', 'Σ metric of E over 2 ms over that over 8 ms', fast / e, '', 2,
-             wanted=f'{FASTER[0]:g} to {FASTER[1]:g}', holds=FASTER[0] <= fast / e <= FASTER[1]),
+        within('faster', 'Σ metric of E over 2 ms over that over 8 ms', fast / e, FASTER),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_dynamics.pages.picture import Table
 from izmp_lab.studies.paper import ideal_sensors, noisy_sensors, slope_and_push, uncertainty
-from izmp_lab.studies.paper.campaign import Experiment
+from izmp_lab.studies.paper.study import PaperStudy
 from izmp_lab.studies.publish import Figure
 
 ABBREVIATIONS = Table(
@@ -152,15 +152,16 @@ _METHOD = (
 )
 
 
-def page(experiment: Experiment) -> Page:
-    """Return what `experiment` shows and says."""
+def page(study: PaperStudy) -> Page:
+    """Return what `study` shows and says."""
+    robot = study.experiment.robot or 'biped31, a stand-in for their robot Sweaty'
     return Page(
         figures=FIGURES,
         title='The paper’s figures, measured',
         heading='The paper’s figures and tables, measured',
-        lead=_LEAD.format(robot=experiment.robot or 'biped31, a stand-in for their robot Sweaty'),
+        lead=_LEAD.format(robot=robot),
         method=_METHOD,
-        settings=flatten(experiment),
+        settings=flatten(study.experiment),
         missing=MISSING,
         tables=TABLES,
     )

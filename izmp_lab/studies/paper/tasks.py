@@ -1,12 +1,6 @@
-"""What is computed for the figures: functions of parameters that return arrays, see `runs`.
+"""What is computed for the figures: the functions of the runs that `study` describes."""
 
-Each takes first a function that loads other runs. Robots, walks, setups and densities come as
-plain dictionaries, because they are part of the key under which the result is kept.
-"""
-
-import dataclasses
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +19,10 @@ from izmp_lab.studies.paper.bench import Bench, Ground
 from izmp_lab.studies.paper.sensors import Densities, Rows
 from izmp_lab.studies.paper.setups import REFERENCE_RATE, Setup
 from izmp_lab.studies.paper.trial import WalkCase, WalkTruth, simulate_trial
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import Arrays
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 from izmp_lab.walking.biped import Biped
-
-Parameters = dict[str, Any]
 
 
 @lru_cache(maxsize=2)
@@ -38,33 +31,17 @@ def bench_of(file: str) -> Bench:
     return Bench(load_robot_file(file))
 
 
-def task(function: str, needs: tuple[Run, ...] = (), effort: float = 1.0, **given: Any) -> Run:
-    """Describe a run of a function of this module."""
-    return Run(f'{__name__}:{function}', given, needs, effort)
+def walk(robot: RobotKey, case: WalkCase) -> WalkTruth:
+    """Simulate a walk."""
+    return simulate_trial(bench_of(robot.file).file, case)
 
 
-def walk_run(robot: Parameters, case: Parameters) -> Run:
-    """Describe the simulation of a walk."""
-    steps = case['steps'] * case['physics_rate'] / 500.0
-    return task('walk', effort=0.4 * steps, robot=robot, case=case)
+def _prepared(robot: RobotKey, trial: WalkTruth) -> tuple[Bench, Ground]:
+    bench = bench_of(robot.file)
+    return bench, bench.ground(trial)
 
 
-def walk(load: Load, robot: Parameters, case: Parameters) -> Arrays:
-    """Simulate a walk: the arrays of a `WalkTruth`."""
-    return simulate_trial(bench_of(robot['file']).file, WalkCase(**case)).arrays()
-
-
-def _prepared(load: Load, robot: Parameters, case: Parameters) -> tuple[Bench, WalkTruth, Ground]:
-    bench = bench_of(robot['file'])
-    trial = WalkTruth(**load(walk_run(robot, case)))
-    return bench, trial, bench.ground(trial)
-
-
-def _densities(noise: Parameters | None) -> Densities | None:
-    return None if noise is None else Densities(**noise)
-
-
-def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
+def exact(robot: RobotKey, trial: WalkTruth) -> Arrays:
     """Compare the IZMP of the exact motion with what the ground does, at every instant.
 
     A push counts as part of what acts on the robot: with it the two are the same point as well.
@@ -76,7 +53,7 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
         under a push; array (2,) largest error of φ [m/s²] and ω̇ [rad/s²] by the accelerometer
         array with ideal sensors.
     """
-    bench, trial, ground = _prepared(load, robot, case)
+    bench, ground = _prepared(robot, trial)
     wrench, acting = bench.exact_wrench(trial), trial.ground_wrench + trial.applied_wrench
     seen = zero_moment_point(
         wrench, ground.plane.normal, ground.plane.point, bench.rig.minimum_force
@@ -95,11 +72,10 @@ def exact(load: Load, robot: Parameters, case: Parameters) -> Arrays:
 
 
 def izmp(
-    load: Load,
-    robot: Parameters,
-    case: Parameters,
-    setup: Parameters,
-    noise: Parameters | None,
+    robot: RobotKey,
+    trial: WalkTruth,
+    setup: Setup,
+    noise: Densities | None,
     seed: int,
 ) -> Arrays:
     """Evaluate a walk once.
@@ -109,9 +85,8 @@ def izmp(
         carries most [m]; steady (K,); sigma (K, 2) predicted σ in x and y [m] if there is noise;
         step_begins [s].
     """
-    bench, trial, ground = _prepared(load, robot, case)
-    chosen, densities = Setup(**setup), _densities(noise)
-    rows, points = bench.izmp(trial, ground, chosen, densities, seed)
+    bench, ground = _prepared(robot, trial)
+    rows, points = bench.izmp(trial, ground, setup, noise, seed)
     result = {
         'times': trial.times[rows],
         'points': points,
@@ -119,17 +94,16 @@ def izmp(
         'steady': trial.steady()[rows],
         'step_begins': trial.step_begins,
     }
-    if densities is not None:
-        result['sigma'] = _sigma(bench.izmp_covariance(trial, ground, chosen, densities))
+    if noise is not None:
+        result['sigma'] = _sigma(bench.izmp_covariance(trial, ground, setup, noise))
     return result
 
 
 def repetitions(
-    load: Load,
-    robot: Parameters,
-    case: Parameters,
-    setup: Parameters,
-    noise: Parameters | None,
+    robot: RobotKey,
+    trial: WalkTruth,
+    setup: Setup,
+    noise: Densities | None,
     first: int,
     count: int,
     distance: float | None = None,
@@ -143,19 +117,18 @@ def repetitions(
     Returns:
         measures (count, 2, M): of x and y, in the order of `metrics.MEASURES`, lengths in m.
     """
-    bench, trial, ground = _prepared(load, robot, case)
+    bench, ground = _prepared(robot, trial)
     if distance is not None:
         bench = bench.with_arms(distance)
-    chosen = Setup(**setup)
     reference = np.full((len(trial), 3), np.nan)
-    ideal = chosen.reference(reference_rate)
+    ideal = setup.reference(reference_rate)
     for phase in range(trial.stride(ideal.bus)):
         rows, points = bench.izmp(trial, ground, ideal, phase=phase)
         reference[rows] = points
-    steady, phases = trial.steady(), trial.stride(chosen.bus)
+    steady, phases = trial.steady(), trial.stride(setup.bus)
     measures = []
     for seed in range(first, first + count):
-        rows, points = bench.izmp(trial, ground, chosen, _densities(noise), seed, seed % phases)
+        rows, points = bench.izmp(trial, ground, setup, noise, seed, seed % phases)
         used = steady[rows]
         pairs = [(points[used, axis], reference[rows[used], axis]) for axis in (0, 1)]
         measures.append([list(deviation(*pair).as_dict().values()) for pair in pairs])
@@ -163,9 +136,8 @@ def repetitions(
 
 
 def convergence(
-    load: Load,
-    robot: Parameters,
-    case: Parameters,
+    robot: RobotKey,
+    trial: WalkTruth,
     method: str,
     convention: str,
     rates: list[float],
@@ -176,11 +148,11 @@ def convergence(
         errors (R, 3): mean of |x|, of |y| and of the distance in the plane, against the exact
         value [m]; own (R, 3): likewise, against the same method at `REFERENCE_RATE`.
     """
-    bench, trial, ground = _prepared(load, robot, case)
+    bench, ground = _prepared(robot, trial)
     exact, steady = bench.point(bench.exact_wrench(trial), ground, slice(None)), trial.steady()
     by_rate = {}
     for rate in {*rates, REFERENCE_RATE}:
-        setup = Setup('', method=method, actuator=rate, bus=rate, convention=convention)
+        setup = Setup('', method, rate, rate, convention=convention)
         by_rate[rate] = [
             bench.izmp(trial, ground, setup, phase=phase) for phase in range(trial.stride(rate))
         ]
@@ -194,22 +166,19 @@ def convergence(
     return {'errors': errors(exact), 'own': errors(own)}
 
 
-def physics_step(
-    load: Load, robot: Parameters, case: Parameters, reference_case: Parameters, method: str
-) -> Arrays:
+def physics_step(robot: RobotKey, trial: WalkTruth, finer: WalkTruth, method: str) -> Arrays:
     """Mean error of a method at the rate of the physics, against a walk with finer physics.
 
     Returns:
         error (3,): mean of |x|, of |y| and of the distance in the plane [m].
     """
     tracks = []
-    for walk in (case, reference_case):
-        bench, trial, ground = _prepared(load, robot, walk)
-        rate = walk['physics_rate']
-        rows, points = bench.izmp(trial, ground, Setup('', method, rate, rate))
-        tracks.append((trial.times[rows], points, trial.steady()[rows]))
-    (times, points, steady), (finer, reference, _) = tracks
-    at = np.stack([np.interp(times, finer, reference[:, axis]) for axis in (0, 1, 2)], axis=1)
+    for each in (trial, finer):
+        bench, ground = _prepared(robot, each)
+        rows, points = bench.izmp(each, ground, Setup('', method, each.rate, each.rate))
+        tracks.append((each.times[rows], points, each.steady()[rows]))
+    (times, points, steady), (fine_times, reference, _) = tracks
+    at = np.stack([np.interp(times, fine_times, reference[:, k]) for k in (0, 1, 2)], axis=1)
     everything = np.arange(len(points))
     return {'error': np.array(_mean_error([(everything, points)], at, steady))}
 
@@ -226,11 +195,10 @@ def _mean_error(
 
 
 def spread(
-    load: Load,
-    robot: Parameters,
-    case: Parameters,
-    setup: Parameters,
-    noise: Parameters,
+    robot: RobotKey,
+    trial: WalkTruth,
+    setup: Setup,
+    noise: Densities,
     count: int,
 ) -> Arrays:
     """Compare predicted and observed standard deviation of the IZMP.
@@ -239,11 +207,10 @@ def spread(
         times (K,) [s]; predicted, observed (K, 2) σ in x and y over the repetitions [m]; lost (1,)
         the share of repeated values at which the force was below the minimum.
     """
-    bench, trial, ground = _prepared(load, robot, case)
-    chosen, densities = Setup(**setup), Densities(**noise)
+    bench, ground = _prepared(robot, trial)
     drawn = []
     for seed in range(count):
-        rows, points = bench.izmp(trial, ground, chosen, densities, seed)
+        rows, points = bench.izmp(trial, ground, setup, noise, seed)
         drawn.append(points[:, :2])
     used = trial.steady()[rows]
     values = np.stack(drawn)[:, used]
@@ -253,32 +220,28 @@ def spread(
     observed[enough] = np.nanstd(values[:, enough], axis=0, ddof=1)
     return {
         'times': trial.times[rows[used]],
-        'predicted': _sigma(bench.izmp_covariance(trial, ground, chosen, densities))[used],
+        'predicted': _sigma(bench.izmp_covariance(trial, ground, setup, noise))[used],
         'observed': observed,
         'lost': np.array([lost.mean()]),
     }
 
 
-def sensor_noise(load: Load, robot: Parameters, case: Parameters, noise: Parameters) -> Arrays:
+def sensor_noise(robot: RobotKey, trial: WalkTruth, noise: Densities) -> Arrays:
     """Measure the noise that the sensors bear at every instant of a walk.
 
     Returns:
         rate (1,) [Hz]; count (3,) numbers of samples, rms (3,) of the accelerometers [m/s²], the
         gyroscope [rad/s] and the linear velocity [m/s].
-
-    Raises:
-        UnknownNameError: if it is not in SENSOR_NOISE.
     """
-    bench, trial, _ = _prepared(load, robot, case)
-    sensors, densities, count = bench.sensors, Densities(**noise), len(trial)
+    sensors, count = bench_of(robot.file).sensors, len(trial)
     accelerometers = [
-        sensors.accelerometer_noise(sensor, densities, 0, trial.rate, count)
+        sensors.accelerometer_noise(sensor, noise, 0, trial.rate, count)
         for sensor in sensors.accelerometers
     ]
     drawn = (
         np.concatenate([values.ravel() for values in accelerometers]),
-        sensors.gyro_noise(densities, 0, trial.rate, count).ravel(),
-        sensors.velocity_noise(densities, 0, trial.rate, count).ravel(),
+        sensors.gyro_noise(noise, 0, trial.rate, count).ravel(),
+        sensors.velocity_noise(noise, 0, trial.rate, count).ravel(),
     )
     return {
         'rate': np.array([trial.rate]),
@@ -287,15 +250,15 @@ def sensor_noise(load: Load, robot: Parameters, case: Parameters, noise: Paramet
     }
 
 
-def push(load: Load, robot: Parameters, case: Parameters, setup: Parameters) -> Arrays:
+def push(robot: RobotKey, trial: WalkTruth, setup: Setup) -> Arrays:
     """Find the gap between CoP and IZMP while something pushes.
 
     Returns:
         times (K,) [s]; izmp, cop (K, 3) in nif [m]; expected (K, 3) the gap IZMP − CoP that the
         true push explains [m]; step_begins [s]; pushed (K,).
     """
-    bench, trial, ground = _prepared(load, robot, case)
-    rows, points = bench.izmp(trial, ground, Setup(**setup))
+    bench, ground = _prepared(robot, trial)
+    rows, points = bench.izmp(trial, ground, setup)
     contact = ContactWrench.from_array(trial.ground_wrench[rows])
     everything = ContactWrench.from_array((trial.ground_wrench + trial.applied_wrench)[rows])
     cop = bench.point(contact, ground, rows)
@@ -314,11 +277,6 @@ def _sigma(covariance: Array) -> Array:
     return np.sqrt(np.stack([covariance[:, 0, 0], covariance[:, 1, 1]], axis=1))
 
 
-def as_parameters(value: Any) -> Parameters:
-    """Turn a dataclass of parameters into a plain dictionary."""
-    return dataclasses.asdict(value)
-
-
 JOINT_ERROR_DEG = 0.5
 """Error of the ankles' joint positions in the comparison of ground normals [°]."""
 
@@ -329,7 +287,7 @@ SOURCES = ('sole', 'feet_imus', 'level')
 
 
 def slope(
-    load: Load, robot: Parameters, case: Parameters, setup: Parameters, noise: Parameters
+    robot: RobotKey, trial: WalkTruth, slope_deg: float, setup: Setup, noise: Densities
 ) -> Arrays:
     """Evaluate a walk onto a slope; sensors of the root are ideal, those of the feet noisy.
 
@@ -340,17 +298,15 @@ def slope(
         S_cop_margin (K,) [m], S_gap (K,) distance to the true CoP [m], S_tilt and
         S_tilt_with_joint_error (K,) error of the normal [rad].
     """
-    bench = bench_of(robot['file'])
-    trial = WalkTruth(**load(walk_run(robot, case)))
-    densities = Densities(**noise)
-    planes = _planes(bench, trial, trial.q, densities)
-    wrong = _planes(bench, trial, _with_joint_error(bench, trial.q), densities)
+    bench = bench_of(robot.file)
+    planes = _planes(bench, trial, trial.q, noise)
+    wrong = _planes(bench, trial, _with_joint_error(bench, trial.q), noise)
     soles = bench.soles(trial)
     loaded = trial.normal_forces >= bench.rig.contact_force
     result: Arrays = {}
     for name in SOURCES:
         ground = Ground.on(planes[name], soles)
-        rows, points = bench.izmp(trial, ground, Setup(**setup))
+        rows, points = bench.izmp(trial, ground, setup)
         in_root = np.einsum('tji,tj->ti', ground.nif_R_root[rows], points)
         corners = tuple(sole.corners[rows] for sole in soles)
         normal = ground.plane.normal[rows]
@@ -366,7 +322,7 @@ def slope(
     return result | {
         'times': trial.times[rows],
         'steady': trial.steady()[rows],
-        'where': _where(trial, case['slope_deg'])[rows],
+        'where': _where(trial, slope_deg)[rows],
         'step_begins': trial.step_begins,
         'corners': np.stack(
             [np.einsum('tij,tvj->tvi', ground.nif_R_root, sole.corners)[rows] for sole in soles],

@@ -1,8 +1,7 @@
 """A trial: the truth of one simulated walk as arrays, from which any sensor can be derived."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -45,10 +44,6 @@ class WalkCase:
     physics_rate: float = 500.0
     push: float = 0.0
     zmp_travel: tuple[float, float] = WalkParameters.zmp_travel
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -100,10 +95,6 @@ class WalkTruth:
     def __len__(self) -> int:
         return len(self.stamps)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, to be stored; `WalkTruth(**arrays)` is the trial again."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
     @cached_property
     def times(self) -> Array:
         """(T,) time since the first sample [s]."""
@@ -138,10 +129,7 @@ class WalkTruth:
                 steps=len(begins) - 1,
                 least=2 * SKIPPED_STEPS + 1,
             )
-        return self.between(begins[SKIPPED_STEPS], begins[-1 - SKIPPED_STEPS])
-
-    def between(self, start: float, stop: float) -> Mask:
-        """(T,) the instants with start ≤ time < stop [s]."""
+        start, stop = begins[SKIPPED_STEPS], begins[-1 - SKIPPED_STEPS]
         return np.asarray((self.times >= start - 1e-9) & (self.times < stop - 1e-9))
 
 

@@ -10,7 +10,6 @@ from izmp_dynamics.compare.metrics import MEASURES
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_dynamics.sensing.noise import STANDARD_GRAVITY
-from izmp_lab.studies.paper.campaign import Campaign, Estimate, MeasureScore
 from izmp_lab.studies.paper.ideal_sensors import PowerLaw
 from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
 from izmp_lab.studies.paper.setups import (
@@ -22,8 +21,9 @@ from izmp_lab.studies.paper.setups import (
     SETUP_E,
     Setup,
 )
-from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Load, Run
+from izmp_lab.studies.paper.study import Estimate, PaperStudy, in_blocks, scores_of
+from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.runs import Arrays, Run
 
 ACCELEROMETER = (3.75, 7.5, 15.0, 30.0, 60.0)
 """Densities of the accelerometers [µg/√Hz]."""
@@ -41,11 +41,11 @@ _COLOURS = {'A': 'ir-md', 'C': 'other', 'E': 'mr-ad', 'D': 'cop'}
 _MARKERS = {'A': 'o', 'C': 's', 'E': 'v', 'D': '^'}
 
 
-def _blocks(campaign: Campaign) -> dict[tuple[str, str, float], tuple[Run, ...]]:
+def _blocks(study: PaperStudy) -> dict[tuple[str, str, float], tuple[Run, ...]]:
     def repeat(sensor: str, setup: Setup, density: float) -> tuple[Run, ...]:
         if sensor == 'accelerometer':
-            return campaign.repetitions(setup, density=density)
-        return campaign.repetitions(setup, gyro_density=density)
+            return study.repetitions(setup, density=density)
+        return study.repetitions(setup, gyro_density=density)
 
     return {
         (sensor, setup.name, density): repeat(sensor, setup, density)
@@ -55,12 +55,9 @@ def _blocks(campaign: Campaign) -> dict[tuple[str, str, float], tuple[Run, ...]]
     }
 
 
-@figure(lambda campaign: tuple(run for block in _blocks(campaign).values() for run in block))
-def density(campaign: Campaign, load: Load) -> Picture:
-    found = {
-        key: MeasureScore.of(block, load).of_measure('paper')
-        for key, block in _blocks(campaign).items()
-    }
+@figure(lambda study: in_blocks(_blocks(study)))
+def density(study: PaperStudy, runs: dict[Any, Arrays]) -> Picture:
+    found = {key: score.of_measure('paper') for key, score in scores_of(runs).items()}
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -147,23 +144,23 @@ def density_for(wanted: float, densities: Array, values: Array) -> float:
 
 
 @figure(
-    lambda campaign: (
-        campaign.phases(SETUP_B),
-        campaign.izmp(SETUP_B),
-        campaign.izmp(SETUP_B.reference()),
-    )
+    lambda study: {
+        'phases': study.phases(SETUP_B),
+        'izmp': study.izmp(SETUP_B),
+        'ideal': study.izmp(SETUP_B.reference()),
+    }
 )
-def zero_crossing(campaign: Campaign, load: Load) -> Picture:
-    measures = load(campaign.phases(SETUP_B))['measures'][:, 1]
+def zero_crossing(study: PaperStudy, runs: dict[str, Arrays]) -> Picture:
+    measures = runs['phases']['measures'][:, 1]
     delta, sums = (measures[:, MEASURES.index(name)] for name in ('paper', 'relative'))
-    found, ideal = load(campaign.izmp(SETUP_B)), load(campaign.izmp(SETUP_B.reference()))
+    found, ideal = runs['izmp'], runs['ideal']
     used = found['steady']
     times, y = found['times'][used], found['points'][used, 1]
     reference = np.interp(times, ideal['times'], ideal['points'][:, 1])
     share = 100.0 * np.abs(y - reference) / np.abs(reference)
     heaviest = np.sort(share)[::-1]
     top = max(1, math.ceil(0.01 * len(share)))
-    shift = 1e3 / campaign.experiment.walk.physics_rate * np.arange(len(delta))
+    shift = 1e3 / study.experiment.walk.physics_rate * np.arange(len(delta))
 
     def draw(look: Look, width: float) -> Any:
         legend = [
@@ -221,9 +218,8 @@ SETUPS = (*PAPER_SETUPS, *(setup.aligned() for setup in PAPER_SETUPS))
 """What is compared."""
 
 
-@figure(lambda campaign: tuple(campaign.spread(setup) for setup in SETUPS))
-def prediction(campaign: Campaign, load: Load) -> Picture:
-    spreads = {setup.name: load(campaign.spread(setup)) for setup in SETUPS}
+@figure(lambda study: {setup.name: study.spread(setup) for setup in SETUPS})
+def prediction(study: PaperStudy, spreads: dict[str, Arrays]) -> Picture:
     sizes = {
         name: {kind: 1e3 * _rms(run[kind]) for kind in ('predicted', 'observed')}
         for name, run in spreads.items()
@@ -263,7 +259,7 @@ def prediction(campaign: Campaign, load: Load) -> Picture:
         title='How uncertain the IZMP is, without repetitions',
         source='Beyond the paper',
         draw=draw,
-        facts=_prediction_facts(campaign, sizes, spreads),
+        facts=_prediction_facts(study, sizes),
         seen='Standard deviation of the IZMP over repetitions with other noise, beside the one '
         'that follows from the noise densities by first-order propagation through array, '
         'kernel and ZMP (“izmp compare” prints it for one’s own recording); '
@@ -285,12 +281,10 @@ def prediction(campaign: Campaign, load: Load) -> Picture:
     )  # fmt: skip
 
 
-def _prediction_facts(
-    campaign: Campaign, sizes: dict[str, Any], spreads: dict[str, Any]
-) -> tuple[Fact, ...]:
+def _prediction_facts(study: PaperStudy, sizes: dict[str, Any]) -> tuple[Fact, ...]:
     facts, worst = [], 0.0
     for setup in SETUPS:
-        size, force = sizes[setup.name], _force_noise(campaign, setup)
+        size, force = sizes[setup.name], _force_noise(study, setup)
         off = 100.0 * float(np.abs(size['predicted'] / size['observed'] - 1.0).max())
         linear = force <= LINEAR_NOISE
         worst = max(worst, off) if linear else worst
@@ -301,11 +295,8 @@ def _prediction_facts(
             Fact(f'{key}_force', f'σ of the normal force over the weight, setup {setup.name}',
                  100.0 * force, '%', 1),
         ]  # fmt: skip
-    facts.append(
-        Fact('worst', 'largest difference of predicted and observed σ', worst, '%', 1,
-             wanted=f'≤ {LARGEST_DEVIATION:g} %', holds=worst <= LARGEST_DEVIATION)
-    )  # fmt: skip
-    return tuple(facts)
+    label = 'largest difference of predicted and observed σ'
+    return (*facts, at_most('worst', label, worst, LARGEST_DEVIATION, '%', 1))
 
 
 def _rms(values: Array) -> Array:
@@ -314,8 +305,8 @@ def _rms(values: Array) -> Array:
     return root
 
 
-def _force_noise(campaign: Campaign, setup: Setup) -> float:
-    sigma = campaign.experiment.densities.accelerometer_sigma(setup.actuator)
+def _force_noise(study: PaperStudy, setup: Setup) -> float:
+    sigma = study.experiment.densities.accelerometer_sigma(setup.actuator)
     if setup.method == 'mr_ad':
         return sigma / STANDARD_GRAVITY
     return math.sqrt(2.0) * sigma / setup.differenced_over / STANDARD_GRAVITY
@@ -331,41 +322,29 @@ ACTUATOR_RATES = (125.0, 250.0, 500.0, 1000.0)
 """Rates of actuators and sensors [Hz]; the bus has 125 Hz."""
 
 
-def _scores(campaign: Campaign) -> dict[str, list[tuple[float, tuple[Run, ...]]]]:
-    fast = campaign.fine_walk
+def _sensitivity_runs(study: PaperStudy) -> dict[Any, Run]:
+    fast = study.fine_walk
     by_rate = {
-        convention: [
-            (
-                rate,
-                campaign.repetitions(
-                    Setup('D', actuator=rate, convention=convention),
-                    case=fast,
-                    reference_rate=fast.physics_rate,
-                ),
-            )
-            for rate in ACTUATOR_RATES
-        ]
+        (f'rate, {convention}', rate): study.repetitions(
+            Setup('D', actuator=rate, convention=convention),
+            case=fast,
+            reference_rate=fast.physics_rate,
+        )
         for convention in ('paper', 'aligned')
+        for rate in ACTUATOR_RATES
     }
-    return {
-        'distance': [(r, campaign.repetitions(SETUP_D, distance=r)) for r in DISTANCES],
-        'density': [(d, campaign.repetitions(SETUP_D, density=d)) for d in DENSITIES],
-        'rate, paper': by_rate['paper'],
-        'rate, aligned': by_rate['aligned'],
-    }
-
-
-def _sensitivity_runs(campaign: Campaign) -> tuple[Run, ...]:
-    series_ = _scores(campaign).values()
-    return tuple(run for points in series_ for _, block in points for run in block)
+    return in_blocks({
+        **{('distance', r): study.repetitions(SETUP_D, distance=r) for r in DISTANCES},
+        **{('density', d): study.repetitions(SETUP_D, density=d) for d in DENSITIES},
+        **by_rate,
+    })  # fmt: skip
 
 
 @figure(_sensitivity_runs)
-def sensitivity(campaign: Campaign, load: Load) -> Picture:
-    found = {
-        name: [(x, MeasureScore.of(block, load).of_measure('rms')) for x, block in points]
-        for name, points in _scores(campaign).items()
-    }
+def sensitivity(study: PaperStudy, runs: dict[Any, Arrays]) -> Picture:
+    found: dict[str, list[tuple[float, Estimate]]] = {}
+    for (name, x), score in scores_of(runs).items():
+        found.setdefault(name, []).append((x, score.of_measure('rms')))
 
     def draw(look: Look, width: float) -> Any:
         legend = [

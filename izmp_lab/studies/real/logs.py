@@ -15,10 +15,10 @@ from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluated import Evaluated
-from izmp_dynamics.recording.chunks import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.runs import Arrays, Run
 
 CUTOFF = 4.0
 """Cut-off of the low-pass of the filtered evaluation, as in the README [Hz]."""
@@ -58,80 +58,27 @@ class Log:
         return digest.hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Logs:
-    """What a folder has.
-
-    Attributes:
-        found: recordings that can be evaluated.
-        skipped: why others cannot, one sentence each.
-    """
-
-    found: tuple[Log, ...]
-    skipped: tuple[str, ...]
-
-
-def find_logs(folder: Path | None) -> Logs:
-    """Find the recordings below a folder.
-
-    A recording is a folder with a metadata.yaml. Its robot files are the `robot*.yaml` beside it;
-    without one the robot file `examples/NAME/robot.yaml` of this package is taken, with the
-    recording's robot.urdf.
-
-    Args:
-        folder: where to look; None for nowhere.
-    """
-    if folder is None:
-        return Logs((), ())
-    found, skipped = [], []
-    for metadata in sorted(Path(folder).rglob('metadata.yaml')):
-        bag = metadata.parent
-        files = sorted(bag.glob('robot*.yaml'))
-        for file in files:
-            name = bag.name if len(files) == 1 else f'{bag.name}_{file.stem}'
-            found.append(Log(name, bag, file))
-        if not files:
-            own = _shipped(bag)
-            if own is None:
-                skipped.append(
-                    f"'{bag}' has no robot*.yaml, so its topics and soles are not known; put one "
-                    'beside it (config/robot_example.yaml explains every key).'
-                )
-            else:
-                found.append(own)
-    return _readable(found, skipped)
-
-
-def _readable(logs: list[Log], skipped: list[str]) -> Logs:
-    found = []
-    for log in logs:
-        try:
-            log.load_robot()
-        except IzmpError as error:
-            skipped.append(f"'{log.bag}' is left out: {error}")
-        else:
-            found.append(log)
-    return Logs(tuple(found), tuple(skipped))
-
-
-def _shipped(bag: Path) -> Log | None:
+def _logs_of(bag: Path) -> list[Log]:
+    files = sorted(bag.glob('robot*.yaml'))
+    if files:
+        names = [bag.name if len(files) == 1 else f'{bag.name}_{file.stem}' for file in files]
+        return [Log(name, bag, file) for name, file in zip(names, files, strict=True)]
     urdf = bag / 'robot.urdf'
     try:
         robot = find_resource(f'examples/{bag.name}/robot.yaml')
     except UnknownNameError:
-        return None
-    return Log(bag.name, bag, robot, urdf) if urdf.is_file() else None
+        return []
+    return [Log(bag.name, bag, robot, urdf)] if urdf.is_file() else []
 
 
 FRAMES = 7
 """Instants at which the robot is drawn."""
 
 
-def evaluation(load: Load, bag: str, robot: str, urdf: str | None, cutoff: float | None) -> Arrays:
+def evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> Arrays:
     """Evaluate a recording as `izmp replay` does.
 
     Args:
-        load: not used.
         bag: folder of the rosbag2.
         robot: robot file.
         urdf: instead of the one that it names; None to take that.
@@ -143,7 +90,7 @@ def evaluation(load: Load, bag: str, robot: str, urdf: str | None, cutoff: float
         sticks (F, B, 3) origins of the bodies in nif [m]; parents (B,).
     """
     file = _filtered(load_robot_file(robot, urdf), cutoff)
-    model = load_model(file.urdf_path, file.root)
+    model = load_model(file.read_urdf(), file.root)
     with BagReader(Path(bag)) as reader:
         recording = Recording(reader, file, model)
         parts = list(evaluate_recording(recording, make_evaluator(recording)))
@@ -175,23 +122,48 @@ def _joined(parts: list[Evaluated], quantity: str, name: str) -> Array:
     return np.concatenate([getattr(part, quantity)[name] for part in parts])
 
 
-_EVALUATION = 'izmp_lab.studies.real.logs:evaluation'
-
-
 @dataclass(frozen=True)
 class LogStudy:
-    """The runs of the experiment.
+    """The recordings below a folder.
 
     Attributes:
-        logs: the recordings.
+        found: those that can be evaluated.
+        skipped: why others cannot, one sentence each.
     """
 
-    logs: Logs
+    found: tuple[Log, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folder: Path | None) -> 'LogStudy':
-        """Find the recordings below a folder; none without one."""
-        return cls(find_logs(folder))
+        """Find the recordings.
+
+        A recording is a folder with a metadata.yaml. Its robot files are the `robot*.yaml` beside
+        it; without one the robot file `examples/NAME/robot.yaml` of this package is taken, with
+        the recording's robot.urdf.
+
+        Args:
+            folder: where to look; None for nowhere.
+        """
+        if folder is None:
+            return cls()
+        found, skipped = [], []
+        for metadata in sorted(Path(folder).rglob('metadata.yaml')):
+            bag = metadata.parent
+            logs = _logs_of(bag)
+            if not logs:
+                skipped.append(
+                    f"'{bag}' has no robot*.yaml, so its topics and soles are not known; put one "
+                    'beside it (config/robot_example.yaml explains every key).'
+                )
+            for log in logs:
+                try:
+                    log.load_robot()
+                except IzmpError as error:
+                    skipped.append(f"'{bag}' is left out: {error}")
+                else:
+                    found.append(log)
+        return cls(tuple(found), tuple(skipped))
 
     def evaluation(self, log: Log, *, filtered: bool) -> Run:
         """Describe the evaluation of a recording."""
@@ -200,4 +172,4 @@ class LogStudy:
             'urdf': str(log.urdf.resolve()) if log.urdf else None,
             'cutoff': CUTOFF if filtered else None,
         }  # fmt: skip
-        return Run(_EVALUATION, parameters, data=log.digest())
+        return Run(evaluation, parameters, data=log.digest())

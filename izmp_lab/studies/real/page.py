@@ -1,7 +1,6 @@
 """The figures of recordings and the page of `izmp experiments real`."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, panels, series
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_lab.studies.publish import Figure, within
 from izmp_lab.studies.real.logs import CUTOFF, Log, LogStudy
-from izmp_lab.studies.runs import Arrays, Load, Run
+from izmp_lab.studies.runs import Arrays
 
 WINDOW = 4.0
 """How much of a recording the upper panels show: where y moves most [s]."""
@@ -23,68 +23,63 @@ so what is left are the accelerometer's offset and the mass of the model."""
 _LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
 
-@dataclass(frozen=True)
-class LogFigure:
-    """The figure of a recording; what other pages have as a module.
+def log_figure(log: Log) -> Figure:
+    """Return the figure of a recording."""
+    return Figure(
+        lambda study: {
+            'raw': study.evaluation(log, filtered=False),
+            'filtered': study.evaluation(log, filtered=True),
+        },
+        lambda study, found: _picture(log, found['raw'], found['filtered']),
+    )
 
-    Attributes:
-        log: the recording.
-    """
 
-    log: Log
+def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture:
+    methods = [name for name in _LABELS if name in raw and np.isfinite(raw[name]).any()]
+    measured = 'cop' in methods
+    start = _liveliest(raw['times'], smooth['mr_ad'][:, 1])
 
-    def runs(self, study: LogStudy) -> tuple[Run, ...]:
-        """What the figure needs."""
-        return tuple(study.evaluation(self.log, filtered=each) for each in (False, True))
-
-    def picture(self, study: LogStudy, load: Load) -> Picture:
-        """Draw the figure."""
-        raw, smooth = (load(run) for run in self.runs(study))
-        methods = [name for name in _LABELS if name in raw and np.isfinite(raw[name]).any()]
-        measured = 'cop' in methods
-        start = _liveliest(raw['times'], smooth['mr_ad'][:, 1])
-
-        def draw(look: Look, width: float) -> Any:
-            legend = [Entry(_LABELS[name], line(look, name.replace('_', '-'), linewidth=1.4))
-                      for name in methods]  # fmt: skip
-            legend.append(Entry('raw', line(look, 'muted', linewidth=0.6, alpha=0.6)))
-            canvas, axes = panels(width, 4, legend, height=2.4)
-            shown = (raw['times'] >= start) & (raw['times'] <= start + WINDOW)
-            for axis, ax in enumerate(axes[:2]):
-                for name in methods:
-                    style = series(look, name)
-                    ax.plot(raw['times'][shown], raw[name][shown, axis], linewidth=0.6, alpha=0.4,
-                            color=style['color'])  # fmt: skip
-                    ax.plot(smooth['times'][shown], smooth[name][shown, axis], **style)
-                ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} in nif [m]')
-                ax.set(xlim=(start, start + WINDOW), ylim=_limits(smooth, methods, axis))
+    def draw(look: Look, width: float) -> Any:
+        legend = [Entry(_LABELS[name], line(look, name.replace('_', '-'), linewidth=1.4))
+                  for name in methods]  # fmt: skip
+        legend.append(Entry('raw', line(look, 'muted', linewidth=0.6, alpha=0.6)))
+        canvas, axes = panels(width, 4, legend, height=2.4)
+        shown = (raw['times'] >= start) & (raw['times'] <= start + WINDOW)
+        for axis, ax in enumerate(axes[:2]):
             for name in methods:
-                axes[2].plot(smooth['times'], smooth[name][:, 1], **series(look, name))
-            axes[2].set(xlabel='time [s]', ylabel='y in nif [m]', ylim=_limits(smooth, methods, 1))
-            _draw_robot(axes[3], look, smooth)
-            return canvas
+                style = series(look, name)
+                ax.plot(raw['times'][shown], raw[name][shown, axis], linewidth=0.6, alpha=0.4,
+                        color=style['color'])  # fmt: skip
+                ax.plot(smooth['times'][shown], smooth[name][shown, axis], **style)
+            ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} in nif [m]')
+            ax.set(xlim=(start, start + WINDOW), ylim=_limits(smooth, methods, axis))
+        for name in methods:
+            axes[2].plot(smooth['times'], smooth[name][:, 1], **series(look, name))
+        axes[2].set(xlabel='time [s]', ylabel='y in nif [m]', ylim=_limits(smooth, methods, 1))
+        _draw_robot(axes[3], look, smooth)
+        return canvas
 
-        return Picture(
-            name=self.log.name,
-            title=self.log.name.replace('_', ' '),
-            source='Fig. 12, another robot',
-            draw=draw,
-            facts=_facts(raw, smooth, methods),
-            seen='Above, x and y of the IZMP of MR-AD, and what else the sensors allow, where y '
-            'moves most: thin as recorded, thick with a zero-phase low-pass of '
-            f'{CUTOFF:g} Hz on all signals. Below, y of the whole recording, filtered, and the '
-            'robot from its side at seven instants, with the IZMP on the ground.',
-            paper='Sweaty’s IZMP is like that of the simulation, less regular, with smoother '
-            'changes of the foot; no numbers.',
-            ours=_ours(measured),
-            why='',
-            data=Table(
-                ('time [s]', *(f'{_LABELS[name]} {kind} {axis} [m]' for name in methods
-                               for kind in ('raw', 'filtered') for axis in 'xy')),
-                np.column_stack([raw['times'], *(run[name] for name in methods
-                                                 for run in (raw, smooth))]).tolist(),
-            ),
-        )  # fmt: skip
+    return Picture(
+        name=log.name,
+        title=log.name.replace('_', ' '),
+        source='Fig. 12, another robot',
+        draw=draw,
+        facts=_facts(raw, smooth, methods),
+        seen='Above, x and y of the IZMP of MR-AD, and what else the sensors allow, where y '
+        'moves most: thin as recorded, thick with a zero-phase low-pass of '
+        f'{CUTOFF:g} Hz on all signals. Below, y of the whole recording, filtered, and the '
+        'robot from its side at seven instants, with the IZMP on the ground.',
+        paper='Sweaty’s IZMP is like that of the simulation, less regular, with smoother '
+        'changes of the foot; no numbers.',
+        ours=_ours(measured),
+        why='',
+        data=Table(
+            ('time [s]', *(f'{_LABELS[name]} {kind} {axis} [m]' for name in methods
+                           for kind in ('raw', 'filtered') for axis in 'xy')),
+            np.column_stack([raw['times'], *(run[name] for name in methods
+                                             for run in (raw, smooth))]).tolist(),
+        ),
+    )  # fmt: skip
 
 
 def _ours(measured: bool) -> str:
@@ -108,8 +103,8 @@ def _facts(raw: Arrays, smooth: Arrays, methods: list[str]) -> tuple[Fact, ...]:
         Fact('rate', 'instants per second', 1.0 / float(np.median(np.diff(raw['times']))), 'Hz',
              1),
         Fact('valid', 'instants at which MR-AD has a point', valid, '%', 1),
-        Fact('force', 'mean normal force of MR-AD over the weight, filtered', force, '', 3,
-             wanted=f'{FORCE[0]:g} to {FORCE[1]:g}', holds=FORCE[0] <= force <= FORCE[1]),
+        within('force', 'mean normal force of MR-AD over the weight, filtered', force, FORCE, '',
+               3),
     ]  # fmt: skip
     for kind, run in (('raw', raw), ('filtered', smooth)):
         facts.append(Fact(f'y_{kind}', f'standard deviation of y, MR-AD, {kind}',
@@ -157,7 +152,7 @@ def _draw_robot(ax: Any, look: Look, run: Arrays) -> None:
     ax.set_adjustable('datalim')
 
 
-FIGURES: dict[str, tuple[LogFigure, str]] = {}
+FIGURES: dict[str, tuple[Figure, str]] = {}
 """Depends on the recordings: see `figures`."""
 
 NOTHING = (
@@ -181,19 +176,19 @@ _SWEATY = Missing(
 )
 
 
-def figures(study: LogStudy) -> dict[str, tuple[LogFigure, str]]:
+def figures(study: LogStudy) -> dict[str, tuple[Figure, str]]:
     """Return the figures of the recordings that there are."""
-    return {log.name: (LogFigure(log), str(log.bag)) for log in study.logs.found}
+    return {log.name: (log_figure(log), str(log.bag)) for log in study.found}
 
 
 def page(study: LogStudy) -> Page:
     """Return what `study` shows and says."""
-    skipped = (Missing('A recording', sentence, 'See there.') for sentence in study.logs.skipped)
+    skipped = (Missing('A recording', sentence, 'See there.') for sentence in study.skipped)
     return Page(
         figures=figures(study),
         title='Real robots',
         heading='The IZMP of real robots',
-        lead=_LEAD.format(count=len(study.logs.found)),
+        lead=_LEAD.format(count=len(study.found)),
         method=_METHOD,
         settings={'low-pass of the filtered evaluation': f'{CUTOFF:g} Hz'},
         missing=(_SWEATY, *skipped),

@@ -1,0 +1,129 @@
+"""`check`: what is in a recording, what is missing or suspicious, and the remedy for each.
+
+The recording is evaluated as in a replay, without writing anything: many faults (a wrong mass, a
+turned IMU, a force sensor of the other sign) show only in the numbers that come out.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from izmp_dynamics.bags.batch import Topic
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.finding import Finding, sorted_by_level
+from izmp_dynamics.diagnosis.filter_choice import adopt, filter_findings, propose_filter
+from izmp_dynamics.diagnosis.forces import agreement_findings, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.model import model_findings
+from izmp_dynamics.diagnosis.no_result import nothing_came_out
+from izmp_dynamics.diagnosis.signals import health_findings, signal_findings, stuck_findings
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.replay import (
+    Collector,
+    Progress,
+    evaluate_recording,
+    make_evaluator,
+)
+from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.support import OVERLAP_REMEDY
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What a check found.
+
+    Attributes:
+        topics: all topics of the bag.
+        signals: those in use.
+        findings: errors first.
+    """
+
+    topics: tuple[Topic, ...]
+    signals: tuple[SignalHealth, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a replay gives a result."""
+        return all(finding.level != 'error' for finding in self.findings)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What was found, see `Finding.kind`."""
+        return frozenset(finding.kind for finding in self.findings)
+
+    def with_findings(self, further: Iterable[Finding]) -> 'CheckResult':
+        """Add findings; where they say how a sensor is turned, the guess at its sign goes."""
+        added = list(further)
+        turned = any(finding.kind == 'force_sensor_turned' for finding in added)
+        kept = [known for known in self.findings if not (turned and known.kind == 'foot_pulls')]
+        return dataclasses.replace(self, findings=sorted_by_level(kept + added))
+
+
+def check(
+    bag_path: Path, robot: RobotFile, progress: Progress = lambda fraction: None
+) -> CheckResult:
+    """Examine a recording.
+
+    Args:
+        bag_path: rosbag2, folder or file.
+        robot: robot file.
+        progress: called with the fraction that is done.
+
+    Raises:
+        IzmpError: if bag or URDF cannot be read at all.
+    """
+    model = load_model(robot.read_urdf(), robot.root)
+    findings = list(model_findings(model, robot))
+    with BagReader(bag_path) as bag:
+        topics = tuple(bag.topics.values())
+        signals: tuple[SignalHealth, ...] = ()
+        try:
+            recording = Recording(bag, robot, model)
+            proposed = propose_filter(recording)
+            adopt(proposed, recording)
+            findings += recording.missing
+            evaluator, collector = make_evaluator(recording), Collector(recording)
+            for results in evaluate_recording(recording, evaluator, progress):
+                collector.add(results)
+            evaluation = collector.evaluation(evaluator)
+            signals = evaluation.health
+            findings += [
+                Finding('ill_conditioned', 'warning', text) for text in evaluator.root.warnings
+            ]
+            findings += stuck_findings(recording, evaluator)
+            findings += signal_findings(recording)
+            findings += health_findings(evaluation, recording.robot)
+            findings += _result_findings(evaluation, recording)
+            findings += filter_findings(proposed)
+        except IzmpError as error:
+            findings.append(Finding(error.kind, 'error', str(error)))
+        findings += [Finding('bag', 'note', note) for note in bag.notes]
+        if bag.damage:
+            findings.append(Finding('damaged_bag', 'warning', bag.damage))
+    return CheckResult(topics, signals, sorted_by_level(findings))
+
+
+def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
+    """Find anomalies of the numbers that came out."""
+    nothing = nothing_came_out(recording, evaluation)
+    if nothing is not None:
+        yield Finding(nothing.kind, 'error', str(nothing))
+    scene = Scene(evaluation)
+    if 'mr_ad' not in evaluation.tracks or scene.foot_pose_unknown:
+        return  # a finding says why; all that follows needs to know where the feet are
+    overlap = scene.sole_overlap
+    if overlap is not None:
+        text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
+        yield Finding('soles_overlap', 'warning', text, OVERLAP_REMEDY)
+    yield from motion_findings(evaluation, scene.stands)
+    if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
+        flags = any(use.forces.only_contact for use in recording.uses.values())
+        for finding in feet_findings(evaluation, scene.stands, recording.unused_wrenches):
+            if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
+                yield finding
+    yield from agreement_findings(evaluation)

@@ -1,0 +1,301 @@
+"""What is wrong with contact forces, measured or of the motion, as the evaluated numbers show it.
+
+`izmp check` asks for the whole of a recording, a running robot for its last seconds.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.clearance import CLEARANCE_BY_JOINTS, lowest_above, stays_point
+
+FORCE_TOLERANCE = 0.05
+"""A mean normal force that deviates by more from the weight is remarked on [-]."""
+
+TILT_TOLERANCE = 10.0
+"""Angle between the mean contact force and the ground normal that is remarked on [°]."""
+
+UNITS = {
+    'kgf': 9.80665,
+    'lbf': 4.4482216,
+    'kN': 1000.0,
+    'mN': 0.001,
+}
+"""Unit → how many N it is."""
+
+UNIT_TOLERANCE = 0.08
+"""Ratio of force and weight that is still taken for that of a unit [-]."""
+
+LEAST_TIME = 0.3
+"""Time in the air that is needed to judge a foot [s]."""
+
+LARGE_SHARE = 0.7
+"""A foot in the air cannot measure this share of what it and a foot on the ground measure [-]."""
+
+LEAST_LOAD = 0.1
+"""Share of the load that these two must measure, or one of them may be about to step [-]."""
+
+AGAINST = -0.7
+"""Correlation of the feet's shares and the place of the IZMP that means exchanged feet [-]."""
+
+LEAST_SHIFT = 0.03
+"""Standard deviation of the shares from which on that correlation means something [-]."""
+
+GAP_TOLERANCE = 0.01
+"""Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
+
+CONSTANT_SHARE = 0.5
+"""Part of it that is constant from which on offsets are suspected rather than delays [-]."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
+    """Compare the mean contact force of MR-AD with the weight: its size, its direction.
+
+    The root may turn, so a mean in its axes would be too short. On a slope the component along
+    the ground normal is.
+
+    Args:
+        evaluation: of a recording, or of the last seconds.
+        stands: (K,) where the robot stands, so that the ground carries its weight.
+    """
+    force = np.where(stands[:, None], evaluation.tracks['mr_ad'].wrench[:, :3], np.nan)
+    known = np.isfinite(evaluation.normal) & np.isfinite(force)
+    if not known.all(axis=1).any():
+        return
+    weight = evaluation.total_mass * evaluation.gravity
+    mean = np.nanmean(evaluation.in_nif(force), axis=0)
+    size = float(np.linalg.norm(mean))
+    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
+        yield Finding(
+            'mean_force',
+            'warning',
+            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
+            'The masses cancel in this: check the scale of the accelerometers and the frames '
+            'that they measure in.',
+        )
+    tilt = float(np.degrees(np.arccos(np.clip(mean[2] / size, -1.0, 1.0))))
+    if tilt > TILT_TOLERANCE:
+        yield Finding(
+            'tilted_force',
+            'warning',
+            f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
+            "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
+            "sensor is, and are the sole's z axes up? Those of feet that touch the ground with a "
+            'point are not: with a measured orientation, set ground.source: gravity.',
+        )
+
+
+def feet_findings(
+    evaluation: Evaluation,
+    stands: Flags | slice = slice(None),
+    unused_wrenches: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Find wrong signs, units and topics; what follows from another finding is left out.
+
+    Args:
+        evaluation: of a recording, or of the last seconds.
+        stands: (K,) where the robot stands, so that the feet carry its weight; everywhere if not
+            given.
+        unused_wrenches: topics of force sensors that no foot takes.
+    """
+    feet = evaluation.feet
+    weight = evaluation.total_mass * evaluation.gravity
+    measured = [foot for foot in feet if np.isfinite(foot.normal_force).any()]
+    pulling = [foot for foot in measured if _pulls_all_along(foot, weight / len(feet))]
+    if pulling:
+        yield from map(_pulls, pulling)
+        return
+    if measured and len(measured) == len(feet):
+        total = np.sum([foot.normal_force for foot in feet], axis=0)
+        yield from _compare_with_weight(total[stands], weight, unused_wrenches)
+        yield from _exchanged(evaluation, total)
+    if feet and not any(foot.loaded.any() for foot in feet):
+        yield Finding(
+            'no_load',
+            'warning',
+            'No foot ever carries load.',
+            'Is ground.contact_force too large, or a force sensor dead?',
+        )
+
+
+def _pulls_all_along(foot: Foot, share: float) -> bool:
+    """Whether a foot pulls with its share of the weight [N], and never pushes: no mere offset."""
+    low, high = np.nanpercentile(foot.normal_force, [5.0, 95.0])
+    return bool(low < -0.5 * share and high < 0.1 * share)
+
+
+def _pulls(foot: Foot) -> Finding:
+    return Finding(
+        'foot_pulls',
+        'warning',
+        f"Foot '{foot.name}' pulls at the ground: its median force is "
+        f'{np.nanmedian(foot.normal_force):.1f} N.',
+        f'wrench.sign is {foot.sign}; set wrench.sign: {-foot.sign}, or wrench.rotation if the '
+        'sensor is mounted upside down. The z axis of its sole must be up.',
+    )
+
+
+def _compare_with_weight(
+    total: Array, weight: float, unused_wrenches: Sequence[str]
+) -> Iterator[Finding]:
+    """Compare the sum of the normal forces (T,) with the weight [N]."""
+    total = total[np.isfinite(total)]
+    if not len(total) or weight <= 0.0:
+        return
+    mean, median = float(np.mean(total)), float(np.median(total))
+    if abs(mean / weight - 1.0) <= FORCE_TOLERANCE:
+        return
+    for unit, size in UNITS.items():
+        if abs(median * size / weight - 1.0) <= UNIT_TOLERANCE:
+            yield Finding(
+                'foot_unit',
+                'warning',
+                f'The feet measure {mean:.4g} on average, the weight is {weight:.1f} N: that is '
+                f'the weight in {unit}.',
+                f'Let the drivers publish N and N·m, or state wrench.matrix with {size:.6g} on '
+                'its diagonal.',
+            )
+            return
+    missing = ''
+    if mean < weight and unused_wrenches:
+        missing = (
+            'Is a foot missing from the robot file? It does not use '
+            f'{list_names(unused_wrenches)}. '
+        )
+    yield Finding(
+        'mean_foot_force',
+        'warning',
+        f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
+        f"{missing}Check the URDF's masses, a load that it does not have, offsets of the sensors, "
+        'and the mass below them (wrench.below).',
+    )
+
+
+def _exchanged(evaluation: Evaluation, total: Array) -> Iterator[Finding]:
+    """Find two feet whose sensors are each other's: by steps, or by the shift of weight.
+
+    Steps show it of robots with any number of feet, if joints and flat soles show which foot is in
+    the air; the shift of weight only of bipeds, as the place of the IZMP does not determine how
+    more than two feet share the load.
+    """
+    feet = evaluation.feet
+    steps = np.diff(evaluation.stamps)
+    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    raised = {foot.name: in_air(evaluation, foot) for foot in feet}
+    stepped, found = False, ('', '', 0.0)
+    for pair in combinations(feet, 2):
+        shares = []
+        for one, other in permutations(pair):
+            both = one.normal_force + other.normal_force
+            with np.errstate(invalid='ignore'):
+                rows = raised[one.name] & ~raised[other.name] & (both > LEAST_LOAD * total)
+            if np.count_nonzero(rows) * step >= LEAST_TIME:
+                share = float(np.median(one.normal_force[rows] / both[rows]))
+                shares.append((one.name, other.name, share))
+        stepped |= bool(shares)
+        if shares and min(share for _, _, share in shares) >= 1.0 - LARGE_SHARE:
+            largest = max(shares, key=lambda entry: entry[2])
+            if largest[2] >= LARGE_SHARE and largest[2] > found[2]:
+                found = largest
+    name, of, most = found
+    if name:
+        why = (
+            f"while foot '{name}' is in the air, its sensor measures {most:.0%} of what both "
+            'measure'
+        )
+    follows = _load_follows(evaluation, *feet) if len(feet) == 2 else float('nan')
+    if name and follows > 0.0:
+        return  # a heel that rises is no foot in the air
+    if not name and not stepped and follows < AGAINST:
+        name, of = (foot.name for foot in feet)
+        why = 'their load shifts against the IZMP'
+    if not name:
+        return
+    yield Finding(
+        'feet_exchanged',
+        'warning',
+        f'The force sensors of the feet {name} and {of} seem to be exchanged: {why}.',
+        f'Exchange feet[{name}].wrench.topic and feet[{of}].wrench.topic (and frame), if their '
+        'legs are not exchanged in the URDF.',
+        data={'feet': (name, of), 'follows': follows},
+    )
+
+
+def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
+    """(K,) whether the joints hold a foot above the soles of all others.
+
+    Not known, so False, where the others touch the ground with points, which have no plane, and
+    where a joint between the root and a sole is not known.
+    """
+    others = [
+        (other.sole, other.axes)
+        for other in evaluation.feet
+        if other is not foot
+        and other.axes is not None
+        and not stays_point(other.sole)
+        and not (other.held_joints or foot.held_joints)
+    ]
+
+    def above_all(rows: slice) -> Flags:
+        above = np.full(rows.stop - rows.start, bool(others))
+        for sole, axes in others:
+            height = lowest_above(foot.sole[rows], sole[rows].mean(axis=1), axes[rows, :, 2])
+            with np.errstate(invalid='ignore'):
+                above &= height > CLEARANCE_BY_JOINTS
+        return above
+
+    found: Flags = evaluation.columns.by_blocks(len(evaluation.stamps), above_all)
+    return found
+
+
+def _load_follows(evaluation: Evaluation, one: Foot, other: Foot) -> float:
+    """Correlation of the feet's shares and the place of the IZMP between them; NaN if unknown."""
+    track = evaluation.tracks.get('mr_ad')
+    if track is None:
+        return float('nan')
+    across = one.sole.mean(axis=1) - other.sole.mean(axis=1)
+    length = np.einsum('ki,ki->k', across, across)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        place = np.einsum('ki,ki->k', track.point - other.sole.mean(axis=1), across) / length
+        share = one.normal_force / (one.normal_force + other.normal_force)
+    known = np.isfinite(place + share) & (np.abs(share) < 10.0)
+    if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
+        return float('nan')
+    return float(np.corrcoef(place[known], share[known])[0, 1])
+
+
+def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
+    """Suggest a calibration where IZMP and CoP disagree for most of the time.
+
+    Feet that touch the ground with points are not calibrated.
+    """
+    mr_ad, cop = evaluation.tracks.get('mr_ad'), evaluation.tracks.get('cop')
+    if mr_ad is None or cop is None or any(stays_point(foot.sole) for foot in evaluation.feet):
+        return
+    gap = mr_ad.point - cop.point
+    gap = gap[np.isfinite(gap).all(axis=1)]
+    if not len(gap):
+        return
+    typical = float(np.median(np.linalg.norm(gap, axis=1)))
+    if typical < GAP_TOLERANCE:
+        return
+    constant = float(np.linalg.norm(np.median(gap, axis=0)))
+    groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
+    reason = f'the median offset is {1e3 * constant:.0f} mm: mounting, offsets or masses'
+    if constant < CONSTANT_SHARE * typical:
+        groups = 'delays'
+        filtered = np.isfinite(evaluation.filter_bandwidth)
+        reason = f'most of it changes: delays{"" if filtered else ", or noise (see filter)"}'
+    yield Finding(
+        'calibration_may_help',
+        'note',
+        f'IZMP and CoP are {1e3 * typical:.0f} mm apart (median); {reason}.',
+        f'If the robot walks here: izmp calibrate (above all {groups}).',
+    )

@@ -1,0 +1,286 @@
+"""What is wrong with the signals of a recording that has been read, and evaluated, to its end."""
+
+from collections.abc import Iterator
+
+from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.model.method import Rates
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.recording.topic_use import TopicUse
+from izmp_dynamics.results.evaluation import Evaluation, Outage
+from izmp_dynamics.sensing.wrench_check import PROPOSAL
+
+CLOCK_TOLERANCE = 0.1
+"""Difference between the delays of two topics that is remarked on [s]."""
+
+CLOCK_WAS_SET = 60.0
+"""A gap that rather means that the clock was set [s]."""
+
+FEW, FEW_SHARE = 10, 0.01
+"""So many messages, or this share, may bear stamps that go back without a remark."""
+
+MANY = 0.01
+"""Share of messages that may be repeats without a remark [-]."""
+
+GATED_SHARE = 0.01
+"""Share of a signal's samples that may be gated without a remark [-]."""
+
+INTERPOLATED_SHARE = 0.5
+"""Share of the instants at which a signal may be interpolated without a remark [-]."""
+
+RATE_TOLERANCE = 0.1
+"""Deviation from the stated rate that is remarked on [-]."""
+
+TWO_SOURCES = (
+    'two_publishers',
+    'the messages seem to come from two sources in turn.',
+    'Two publishers on one topic? Stop one, or give it a topic of its own.',
+)
+
+_STATED = (Reason.HANGS, Reason.REPEATED, Reason.STAMP_RESTORED)
+"""Reasons that `stuck_findings` has sentences for."""
+
+_Remark = tuple[str, str, str]
+"""Kind, sentence that continues the name of a topic, and remedy."""
+
+
+def signal_findings(recording: Recording) -> Iterator[Finding]:
+    """Find anomalies of messages: their values, stamps, rates, joints and forces."""
+    joints = recording.uses['joints']
+    yield from recording.findings
+    yield from recording.joint_watch.findings()
+    yield from recording.joint_presence.findings(joints.topic, recording.origin)
+    yield from _normal_forces(recording)
+    yield from _rate(recording)
+    some_change = any(use.changes for use in recording.uses.values())
+    uses: dict[_Remark, list[TopicUse]] = {}
+    for use in recording.uses.values():
+        restored = recording.restored.get(use.signal, 0.0)
+        remarks = [*_remarks(use, joints, recording.origin, restored)]
+        if some_change and not use.changes:
+            why = 'Is the sensor or its driver dead?'
+            remarks.append(('constant', 'the values never change.', why))
+        for remark in remarks:
+            uses.setdefault(remark, []).append(use)
+    for (kind, sentence, remedy), found in uses.items():
+        names, signals = [use.topic for use in found], tuple(use.signal for use in found)
+        text = f'{list_names(names)}: {sentence}'
+        yield Finding(kind, 'warning', text, remedy, data={'signals': signals})
+
+
+def _normal_forces(recording: Recording) -> Iterator[Finding]:
+    """Propose normal_only for force sensors that measure nothing else; find contact flags."""
+    flags = [use.topic for use in recording.uses.values() if use.forces.only_contact]
+    if flags and not recording.rig.contact_force <= 1.0:
+        yield Finding(
+            'contact_flags',
+            'warning',
+            f'{list_names(flags)}: all values are 0 or 1. These are contact flags, no forces.',
+            'Set ground.contact_force: 0.5 and wrench.normal_only: true for these feet; then the '
+            'flags say which feet carry. There is no CoP.',
+        )
+    stated = {f'feet[{foot.name}]' for foot in recording.rig.feet if foot.normal_only}
+    topics = [
+        use.topic
+        for signal, use in recording.uses.items()
+        if signal not in stated and use.forces.only_normal and not use.forces.only_contact
+    ]
+    if topics:
+        yield Finding(
+            'only_normal_force',
+            'warning',
+            f'{list_names(topics)}: horizontal forces and torques are zero throughout.',
+            PROPOSAL,
+        )
+
+
+def _rate(recording: Recording) -> Iterator[Finding]:
+    """Compare the rates in the robot file with that of the first publisher of joint states."""
+    stated, rate = recording.robot.rates.actuator, 1.0 / recording.groups[0].period
+    if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
+        yield Finding(
+            'actuator_rate',
+            'warning',
+            f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
+            'Correct rates.actuator, or leave it out.',
+        )
+    bus = recording.robot.rates.bus
+    default = ' (default)' if bus == Rates().bus else ''
+    if bus > (1.0 + RATE_TOLERANCE) * rate:
+        yield Finding(
+            'bus_rate',
+            'note',
+            f'rates.bus is {bus:.0f} Hz{default}, but joint positions come at {rate:.0f} Hz only, '
+            'so there are no more results than these.',
+        )
+
+
+def _remarks(use: TopicUse, joints: TopicUse, start: int, restored: float) -> Iterator[_Remark]:
+    """Remark on a topic's stamps; gaps that bursts of stamps fill are none."""
+    if len(use.frame_ids) > 1:
+        yield (
+            'several_frames',
+            f'the messages name several frames ({", ".join(sorted(use.frame_ids))}).',
+            'Two publishers on one topic? The frame of the robot file is used.',
+        )
+    if use.alternates:
+        yield TWO_SOURCES
+    if use.steps_back > max(FEW, FEW_SHARE * use.count):
+        yield (
+            'stamps_go_back',
+            f'the stamps go back by up to {use.farthest_back:.3g} s; those messages are not used.',
+            'Was the clock set, or the simulation restarted?',
+        )
+    elif use.is_gap(use.longest_gap, restored):
+        at = max((use.gap_at - start) / NANOSECONDS, 0.0)
+        yield (
+            'gap',
+            f'no messages for {use.longest_gap:.3g} s, from {at:.2f} s on; there are no results '
+            'in that time.',
+            'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
+        )
+    difference = use.delay - joints.delay
+    if abs(difference) > CLOCK_TOLERANCE:
+        yield (
+            'delay',
+            f'the stamps are {abs(difference):.3g} s {"older" if difference > 0 else "newer"} on '
+            f'arrival than those on {joints.topic}.',
+            'Another clock, or a slow link? Synchronize the clocks (chrony, PTP; use_sim_time '
+            'everywhere or nowhere).',
+        )
+
+
+def stuck_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Finding]:
+    """Find signals that were stuck, repeated messages, or bore stamps that came in bursts."""
+    uses = recording.uses
+    for signal, times in evaluator.stages.stuck_times.items():
+        if signal in uses:
+            joints = evaluator.joints.stuck_joints if signal == 'joints' else ()
+            yield _stuck(recording, uses[signal], times, sorted(joints))
+    found = []
+    for signal, use in uses.items():
+        number = evaluator.faults.get(signal, Faults())[Fault(Reason.REPEATED)]
+        if number > MANY * use.count:
+            rate = use.rate * (1.0 - number / use.count)
+            found.append(f'{use.topic} ({number} of {use.count}, leaving {rate:.0f} Hz)')
+    if found:
+        yield Finding(
+            Reason.REPEATED.value,
+            'note',
+            f'Messages that repeat the one before are left out: {list_names(found)}.',
+        )
+    restored: dict[str, list[str]] = {}
+    for signal, clock in evaluator.stages.clocks.items():
+        if signal in uses:
+            sentence = (
+                f'{clock.faults[Fault(Reason.STAMP_RESTORED)]} of {uses[signal].count} stamps '
+                f'came in bursts, up to {1e3 * clock.latest:.1f} ms late. They were put back onto '
+                'the clock of their publisher; stamps that were on time lie '
+                f'{1e3 * clock.scatter:.2g} ms from it in the median, {1e3 * clock.bound:.2g} ms '
+                'at most.'
+            )
+            restored.setdefault(sentence, []).append(uses[signal].topic)
+    for sentence, topics in restored.items():
+        yield Finding(
+            Reason.STAMP_RESTORED.value,
+            'note',
+            f'{list_names(sorted(topics))}: {sentence}',
+            'joints.stamps: as_is turns this off.',
+        )
+
+
+def _stuck(
+    recording: Recording, use: TopicUse, times: list[tuple[int, int]], joints: list[str]
+) -> Finding:
+    """A signal, of the joints some, that was stuck at these times [ns]."""
+    published = sum(len(group.columns) for group in recording.groups)
+    some = f' (joints {list_names(joints)})' if 0 < len(joints) < published else ''
+    what = 'it repeats one value' if not joints else 'the positions repeat themselves'
+    step = 1.0 / recording.robot.rates.bus
+    total = sum(end - begin for begin, end in times) / NANOSECONDS + step * len(times)
+    spans = list_names(
+        f'{max(begin - recording.origin, 0) / NANOSECONDS:.2f} to '
+        f'{max(end - recording.origin, 0) / NANOSECONDS:.2f} s'
+        for begin, end in times
+    )
+    return Finding(
+        Reason.HANGS.value,
+        'warning',
+        f'{use.topic}{some} hangs for {total:.2f} s in all ({spans}): {what} while the '
+        'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
+        'Is its driver, its bus or its computer held up?',
+    )
+
+
+def outages(recording: Recording, evaluator: Evaluator) -> tuple[Outage, ...]:
+    """List the times in which signals were stuck or stopped, after the evaluation.
+
+    A signal that starts after the joints, or ends before them, brings no message meanwhile, and
+    joints may have values for a part of the recording only.
+    """
+    found = []
+    last = recording.uses['joints'].newest or recording.origin
+    for signal, use in recording.uses.items():
+        hung = evaluator.stages.stuck_times.get(signal, [])
+        found += [Outage(use.topic, begin, end, 'hangs') for begin, end in hung]
+        restored = recording.restored.get(signal, 0.0)
+        silent = list(use.gaps)
+        if use.first is not None and use.newest is not None:
+            silent += [(recording.origin, use.first), (use.newest, last)]
+        for begin, end in silent:
+            if begin < last and use.is_gap((end - begin) / NANOSECONDS, restored):
+                found.append(Outage(use.topic, begin, end, 'stops'))
+    found += recording.joint_presence.outages(recording.uses['joints'].topic)
+    return tuple(sorted(found, key=lambda outage: (outage.begin, outage.topic)))
+
+
+def health_findings(evaluation: Evaluation, robot: RobotFile) -> Iterator[Finding]:
+    """Find signals of which much was not used; topics or joints that share a reason are joined."""
+    topics: dict[tuple[Reason, str], list[str]] = {}
+    interpolated: list[str] = []
+    for signal in evaluation.health:
+        joints: dict[Reason, list[str]] = {}
+        for fault, number in signal.gated.items():
+            of = len(evaluation.stamps) if fault.reason.per_instant else signal.count
+            share = number / max(of, 1)
+            if fault.reason in _STATED:
+                continue
+            if fault.reason is Reason.INTERPOLATED:
+                known = Fault(Reason.REPEATED) in signal.gated  # that is why
+                interpolated += [signal.topic] if share > INTERPOLATED_SHARE and not known else []
+            elif share > GATED_SHARE and fault.part and fault.reason is not Reason.UNREADABLE:
+                joints.setdefault(fault.reason, []).append(f'{fault.part} ({number})')
+            elif share > GATED_SHARE:
+                text = f'{fault.text} ({number} of {of})'
+                topics.setdefault((fault.reason, text), []).append(signal.topic)
+        for reason, names in joints.items():
+            text = f'{signal.topic}: {reason.text}: {list_names(names)}; {signal.count} messages.'
+            yield Finding(reason.value, 'warning', text)
+    for (reason, text), names in topics.items():
+        why = _why_no_sample(robot) if reason is Reason.NO_SAMPLE else ''
+        yield Finding(reason.value, 'warning', f'{list_names(names)}: {text}.', why)
+    if interpolated:
+        yield Finding(
+            Reason.INTERPOLATED.value,
+            'note',
+            f'{list_names(interpolated)}: interpolated at most instants, because the stamps are '
+            'not those of the joints.',
+        )
+
+
+def _why_no_sample(robot: RobotFile) -> str:
+    """What leaves an instant without a sample of a signal."""
+    gap, half_width = 1e3 * robot.pairing.max_gap, robot.filter.half_width
+    why = (
+        f'There are more than {gap:.0f} ms between its measurements (pairing.max_gap; messages '
+        'that repeat the one before are none)'
+    )
+    if half_width is None:
+        return f'{why}, or it begins later or ends earlier than the joints.'
+    return (
+        f'{why}, and the matched filter widens that by {1e3 * half_width:.0f} ms on either side, '
+        'as it does the beginning and the end.'
+    )

@@ -1,0 +1,220 @@
+"""Settings of feet, their sensors and the ground."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.model.hull_area import hull_area
+from izmp_dynamics.model.sensors import delay_setting, rotation_setting
+from izmp_dynamics.model.settings import METRES, setting
+
+LOADED_PART = 0.05
+"""Part of the weight from which on a foot, or the ground, carries load, unless stated [-]."""
+
+LEAST_GAIN = 1e-6
+"""Smallest singular value of a calibration matrix, as part of its largest."""
+
+_SMALLEST_SOLE = 1e-6  # [m²]
+
+
+@dataclass(frozen=True)
+class FootWrench:
+    """The force/torque sensor of a foot."""
+
+    topic: str = setting('topic with geometry_msgs/WrenchStamped')
+    frame: str | None = setting(
+        'link whose frame it measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    sign: int = setting(
+        '1 if it reports what acts on the robot (z positive when loaded), -1 if the opposite',
+        default=1,
+        choices=(1, -1),
+    )
+    below: str | None = setting(
+        'link below the sensor: it and all it carries press on the ground without being felt by '
+        'the sensor, which is accounted for; nothing if not given',
+        default=None,
+    )
+    normal_only: bool = setting(
+        'whether it measures nothing but the force along its z axis', default=False
+    )
+    rotation: tuple[float, float, float] = rotation_setting()
+    offset: tuple[float, float, float, float, float, float] = setting(
+        'what it reads without load: force [N] and moment [N·m] in the axes of the sensor; it is '
+        'subtracted',
+        default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        unit='N, N·m',
+        lower=-1e4,
+        upper=1e4,
+    )
+    matrix: tuple[tuple[float, float, float, float, float, float], ...] | None = setting(
+        'calibration matrix (6×6) that the reading less the offset is multiplied by; identity if '
+        'not given',
+        default=None,
+        lower=-1e3,
+        upper=1e3,
+    )
+    delay: float = delay_setting()
+
+    def __post_init__(self) -> None:
+        if self.matrix is None:
+            return
+        if len(self.matrix) != 6:
+            raise RobotFileError(
+                f'matrix needs 6 rows of 6 numbers, not {len(self.matrix)} rows.',
+                kind='wrong_length', key='matrix', length=len(self.matrix),
+            )  # fmt: skip
+        gains = np.linalg.svd(np.array(self.matrix), compute_uv=False)
+        if gains[-1] <= LEAST_GAIN * gains[0]:
+            raise RobotFileError(
+                'matrix is singular: some forces or moments would be lost. Rows and columns are '
+                'Fx, Fy, Fz, Mx, My, Mz; without cross-talk it is diagonal.',
+                kind='singular_matrix', key='matrix',
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FootImu:
+    """The IMU in a foot; with it the inclination of the ground is measured."""
+
+    topic: str = setting('topic with sensor_msgs/Imu')
+    frame: str | None = setting(
+        'link whose frame it measures in, fixed to the sole; the frame_id of the messages if not '
+        'given',
+        default=None,
+    )
+    delay: float = delay_setting()
+
+
+@dataclass(frozen=True)
+class SolePlace:
+    """Where a sole is on a link, if none lies in its plane."""
+
+    link: str = setting('link that the sole is fixed to')
+    xyz: tuple[float, float, float] = setting(
+        'origin of the frame of the sole in that link',
+        default=(0.0, 0.0, 0.0),
+        unit='m',
+        lower=-2.0,
+        upper=2.0,
+        hint=METRES,
+    )
+    rpy: tuple[float, float, float] = rotation_setting(
+        'how the frame of the sole is turned in that link: roll, pitch, yaw as in URDF'
+    )
+
+
+@dataclass(frozen=True)
+class Foot:
+    """One foot: its sole and, if it has one, its sensor."""
+
+    name: str = setting('name of the foot, as it appears in results')
+    sole: str | SolePlace = setting('link in the plane of the sole, z up; or its place on a link')
+    polygon: tuple[tuple[float, float], ...] = setting(
+        'corners of the sole (x, y) in the frame of the sole link',
+        unit='m',
+        lower=-2.0,
+        upper=2.0,
+        hint=METRES,
+    )
+    wrench: FootWrench | None = setting('force/torque sensor', default=None)
+    imu: FootImu | None = setting('IMU in the foot, for ground.source: feet_imus', default=None)
+
+    @property
+    def sole_frame(self) -> str:
+        """Name of the frame of the sole: a link, which `RobotFile.read_urdf` adds for a place."""
+        return self.sole if isinstance(self.sole, str) else f'{self.name}/sole'
+
+    def __post_init__(self) -> None:
+        if len(self.polygon) < 3:
+            raise RobotFileError(
+                f'polygon needs at least 3 corners, not {len(self.polygon)}.',
+                kind='too_few_corners', corners=len(self.polygon),
+            )  # fmt: skip
+        area = hull_area(self.polygon)
+        if area < _SMALLEST_SOLE:
+            raise RobotFileError(
+                f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.',
+                kind='polygon_without_area', area=area,
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Which plane the points are computed on, and from which load on."""
+
+    source: str = setting(
+        'sole: the sole of the foot that carries most; gravity: level ground below that sole; '
+        'feet_imus: as inclined as the IMU in that foot measures; frame: the x-y plane of a link, '
+        'or of a frame that moves (a board, a ship) if topic gives its pose',
+        default='sole',
+        choices=('sole', 'gravity', 'feet_imus', 'frame'),
+    )
+    frame: str | None = setting(
+        'link whose x-y plane is the ground, for source: frame; with topic the name of the frame '
+        'that moves',
+        default=None,
+    )
+    topic: str | None = setting(
+        'topic with PoseStamped, PoseWithCovarianceStamped, Odometry or TransformStamped that '
+        'publishes the pose of frame, either in a link of the robot or in the world in which '
+        'position gives the place of the robot',
+        default=None,
+    )
+    height: float = setting(
+        'height of the ground above the origin of frame, along its z axis',
+        default=0.0,
+        unit='m',
+        lower=-10.0,
+        upper=10.0,
+        hint=METRES,
+    )
+    minimum_force: float | None = setting(
+        'normal force below which there is no ZMP (flight); 5 % of the weight if not given',
+        default=None,
+        unit='N',
+        lower=0.0,
+        upper=1e5,
+    )
+    contact_force: float | None = setting(
+        'normal force from which on a foot counts as loaded; 5 % of the weight if not given',
+        default=None,
+        unit='N',
+        lower=0.0,
+        upper=1e5,
+    )
+
+    def __post_init__(self) -> None:
+        if self.source == 'frame' and self.frame is None:
+            raise RobotFileError(
+                "source: frame needs the key 'frame', the name of a link.",
+                kind='missing_key', keys=('ground.frame',),
+            )  # fmt: skip
+        if self.source != 'frame' and self.frame is not None:
+            raise RobotFileError(
+                f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
+                'or leave it out.',
+                kind='key_without_effect', key='ground.frame', source=self.source,
+            )  # fmt: skip
+        if self.source != 'frame' and (self.topic is not None or self.height):
+            key = 'topic' if self.topic is not None else 'height'
+            raise RobotFileError(
+                f'{key} has no effect with source: {self.source}; use source: frame or leave it '
+                'out.',
+                kind='key_without_effect', key=f'ground.{key}', source=self.source,
+            )  # fmt: skip
+
+    @property
+    def moves(self) -> bool:
+        """Whether a topic publishes the pose of the ground."""
+        return self.topic is not None
+
+    def forces(self, weight: float) -> tuple[float, float]:
+        """Return minimum_force and contact_force [N], as stated or as part of the weight [N]."""
+        minimum, contact = (
+            LOADED_PART * weight if force is None else force
+            for force in (self.minimum_force, self.contact_force)
+        )
+        return minimum, contact

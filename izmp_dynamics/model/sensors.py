@@ -1,0 +1,186 @@
+"""Settings of a robot's sensors but those in its feet: joints, IMU, accelerometers, position."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from izmp_dynamics.model.settings import setting
+
+LONGEST_DELAY = 0.25
+"""Delay of a sensor that can be corrected, in either direction [s]."""
+
+LONGEST_GYROSCOPE_DELAY = 0.1
+"""Delay of a gyroscope against its accelerometer that can be corrected [s]."""
+
+
+def delay_setting() -> Any:
+    """Declare the delay of a sensor."""
+    return setting(
+        'how much later than the measured instant its stamps are, compared with those of the '
+        'joints',
+        default=0.0,
+        unit='s',
+        lower=-LONGEST_DELAY,
+        upper=LONGEST_DELAY,
+        hint='seconds, not milliseconds',
+    )
+
+
+def rotation_setting(
+    description: str = (
+        'how the sensor is turned against that frame: roll, pitch, yaw as in URDF, frame_R_sensor'
+    ),
+) -> Any:
+    """Declare how a sensor, or a frame, is turned."""
+    return setting(
+        description,
+        default=(0.0, 0.0, 0.0),
+        unit='rad',
+        lower=-2.0 * math.pi,
+        upper=2.0 * math.pi,
+        hint='radians, not degrees',
+    )
+
+
+@dataclass(frozen=True)
+class Joints:
+    """Where the joint positions come from."""
+
+    topic: str = setting('topic with sensor_msgs/JointState', default='joint_states')
+    stamps: str = setting(
+        'publisher_clock: stamps that came in a burst are put back onto the clock of their '
+        'publisher, if it is periodic (those of the sensors as well); as_is: they are not, and '
+        'samples that were stamped late are left out',
+        default='publisher_clock',
+        choices=('publisher_clock', 'as_is'),
+    )
+
+
+@dataclass(frozen=True)
+class Imu:
+    """The IMU on the root link."""
+
+    topic: str = setting('topic with sensor_msgs/Imu', default='imu')
+    frame: str | None = setting(
+        'link whose frame the IMU measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    from_position: bool = setting(
+        'whether there is no IMU, so that its signals are derived from the pose that position '
+        'gives (twice differentiated; topic and frame have no effect)',
+        default=False,
+    )
+    gravity_removed: bool = setting(
+        'whether the driver subtracts gravity (then the orientation is needed to add it back)',
+        default=False,
+    )
+    rotation: tuple[float, float, float] = rotation_setting()
+    gyroscope_bias: tuple[float, float, float] = setting(
+        'what the gyroscope reads at rest, in the axes of the sensor; it is subtracted',
+        default=(0.0, 0.0, 0.0),
+        unit='rad/s',
+        lower=-1.0,
+        upper=1.0,
+        hint='radians, not degrees, per second',
+    )
+    accelerometer_bias: tuple[float, float, float] = setting(
+        'what the accelerometer reads in excess of the specific force, in the axes of the sensor; '
+        'it is subtracted',
+        default=(0.0, 0.0, 0.0),
+        unit='m/s²',
+        lower=-5.0,
+        upper=5.0,
+        hint='metres per second squared, not g; gravity is no bias',
+    )
+    delay: float = delay_setting()
+    gyroscope_delay: float = setting(
+        'how much later than the accelerometer in the same messages the gyroscope is, beyond '
+        'delay',
+        default=0.0,
+        unit='s',
+        lower=-LONGEST_GYROSCOPE_DELAY,
+        upper=LONGEST_GYROSCOPE_DELAY,
+        hint='seconds, not milliseconds',
+    )
+
+
+@dataclass(frozen=True)
+class Accelerometer:
+    """A further accelerometer on the root link, for the angular acceleration (eqs. 23–29)."""
+
+    topic: str = setting('topic with sensor_msgs/Imu, of which linear_acceleration is used')
+    frame: str | None = setting(
+        'link whose frame it measures in; the frame_id of the messages if not given',
+        default=None,
+    )
+    axes: str = setting(
+        'its sensitive axes',
+        default='xyz',
+        choices=('xyz', 'xy', 'xz', 'yz', 'x', 'y', 'z'),
+    )
+    delay: float = delay_setting()
+
+
+@dataclass(frozen=True)
+class Position:
+    """The source of the position of the root in the world; only IR-MD and the views need it."""
+
+    topic: str = setting(
+        'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
+    )
+    frame: str | None = setting(
+        'link whose position (and orientation) it is; the child frame of Odometry, else the root '
+        'link, if not given',
+        default=None,
+    )
+    delay: float = delay_setting()
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise densities of the sensors on the root.
+
+    They determine the scatter of the IZMP (`pipeline.noise_propagation`) and of the odometry
+    (`sensing.odometry_covariance`).
+    """
+
+    accelerometer: float = setting(
+        'noise density of the accelerometers',
+        default=60.0,
+        unit='µg/√Hz',
+        lower=0.01,
+        upper=1e5,
+        hint='micro-g per root hertz',
+    )
+    gyroscope: float = setting(
+        'noise density of the gyroscope',
+        default=0.01,
+        unit='°/s/√Hz',
+        lower=1e-6,
+        upper=10.0,
+        hint='degrees per second per root hertz',
+    )
+    encoder: float | None = setting(
+        'step of the joint positions; they count as exact if not given',
+        default=None,
+        unit='rad or m',
+        lower=1e-12,
+        upper=1.0,
+        hint='radians, not degrees or counts: 2π over the counts of a turn',
+    )
+    position: float | None = setting(
+        'noise density of the position; its covariance is not known if not given',
+        default=None,
+        unit='m/√Hz',
+        lower=1e-9,
+        upper=100.0,
+        hint='metres per root hertz: the standard deviation over the root of the rate',
+    )
+    orientation: float | None = setting(
+        'noise density of the orientation; its covariance is not known if not given',
+        default=None,
+        unit='°/√Hz',
+        lower=1e-6,
+        upper=100.0,
+        hint='degrees per root hertz',
+    )

@@ -1,0 +1,177 @@
+"""Topics of the joints, and of poses, whose publishers choose the type."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sensor_msgs.msg import JointState
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.model.signals import Signal
+from izmp_dynamics.nodes.health import AT_FIRST
+from izmp_dynamics.nodes.messages import JointReader, message_class
+from izmp_dynamics.nodes.topic_node import TopicNode
+from izmp_dynamics.nodes.wire import JointSample, OdometrySample, PoseSample
+from izmp_dynamics.pipeline.joints import JointStage
+
+
+class JointsInput:
+    """Subscribes and reads.
+
+    Args:
+        node: subscribes.
+        take: is given stamp [ns] and positions (n,) as the pipeline takes them.
+        required: whether nothing comes out without it.
+    """
+
+    def __init__(
+        self, node: TopicNode, take: Callable[[int, Array], None], required: bool = True
+    ) -> None:
+        self.node = node
+        self._take_positions = take
+        self._reader = JointReader(node.model.joint_names)
+        self._stated: tuple[Any, ...] = ()
+        self._input = node.subscribe(
+            node.robot.joints.topic,
+            JointState,
+            self._take,
+            "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
+            signal='joints',
+            sensor=True,
+            required=required,
+        )
+
+    def _take(self, stamp: int, sample: JointSample) -> None:
+        positions = self._reader.read(*sample)
+        if isinstance(positions, Fault):
+            self.node.health.count('joints', *positions)
+        elif positions is None:
+            self._no_joints(sample.names)
+        else:
+            self.node.health.clear('joints')
+            self._take_positions(stamp, positions)
+
+    def inspect(self, stage: JointStage) -> None:
+        """State what has been learned about the joints, and remark on several publishers."""
+        if not stage.groups:
+            return
+        if stage.groups != self._stated:
+            self._stated = stage.groups
+            self._state(stage)
+        publishers = self.node.count_publishers(self._input.topic)
+        if publishers > len(stage.groups):
+            self.node.health.remark(
+                'publishers',
+                'warning',
+                f'{publishers} nodes publish {self._input.topic}, but not different joints: their '
+                'samples are mixed. Stop all but one.',
+            )
+        else:
+            self.node.health.clear('publishers')
+
+    def _state(self, stage: JointStage) -> None:
+        rates = ', '.join(f'{len(g.columns)} at {1.0 / g.period:.0f} Hz' for g in stage.groups)
+        self.node.health.values['joints published'] = rates
+        self.node.get_logger().info(f'Joints: {rates}.')
+        self._compare_rate(1.0 / stage.groups[0].period)
+        if stage.absent:
+            self.node.health.remark(
+                'absent',
+                'warning',
+                f'Joints without a publisher are taken to be at zero: {", ".join(stage.absent)}.',
+            )
+        else:
+            self.node.health.clear('absent')
+
+    def _compare_rate(self, rate: float) -> None:
+        stated = self.node.robot.rates.actuator
+        if stated is not None and abs(rate / stated - 1.0) > 0.1:
+            self.node.health.remark(
+                'rate',
+                'warning',
+                f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz. '
+                'Correct rates.actuator, or leave it out.',
+            )
+        else:
+            self.node.health.clear('rate')
+
+    def _no_joints(self, given: tuple[str, ...]) -> None:
+        health, names = self.node.health, self.node.model.joint_names
+        health.count('joints', Reason.NO_JOINT)
+        health.remark(
+            'joints',
+            'error',
+            f'The messages on {self._input.topic} name no joint of the robot: they have '
+            f'{", ".join(given[:5]) or "no names"} …, the URDF has '
+            f'{", ".join(names[:5])} …. Is it the URDF of this robot?',
+        )
+
+
+_MISSED = {
+    'position': (
+        'start the source of the position, or delete position in the robot file.',
+        'Without it there is no odometry and no IR-MD.',
+    ),
+    'ground': (
+        'start the source of the pose of the ground, or take topic out of ground.',
+        'Without it the ground is not known, and there is no IZMP.',
+    ),
+}
+"""Signal → what to do if it has no publisher, and what there is not then."""
+
+
+class PoseInput:
+    """Subscribes to a position or pose as soon as its topic is there, which shows the type.
+
+    Args:
+        node: subscribes.
+        signal: the robot's position, or the ground.
+        take: is given stamp [ns], sample and, of Odometry, the frame whose pose it is.
+        found: is called when the publisher is there, with whether its messages hold orientations.
+    """
+
+    def __init__(
+        self,
+        node: TopicNode,
+        signal: Signal,
+        take: Callable[[int, PoseSample, str | None], None],
+        found: Callable[[bool], None] = lambda oriented: None,
+    ) -> None:
+        self._node, self._signal = node, signal
+        self._take_pose, self._found = take, found
+        self._name = node.resolve_topic_name(signal.topic)
+        self._begin = time.monotonic()
+        node.search(self._name, self._subscribe)
+
+    def _subscribe(self, topics: Mapping[str, list[str]]) -> bool:
+        """Subscribe if the topic is there; return whether that is so."""
+        types, valid = topics.get(self._name, []), self._signal.types
+        known = [name for name in types if name in valid]
+        if not (types or time.monotonic() - self._begin > AT_FIRST):
+            return False
+        name, (remedy, lost) = self._signal.name, _MISSED[self._signal.name]
+        health = self._node.health
+        if not known:
+            sentence = (
+                f'{self._name} has the type {", ".join(types)}; valid: {", ".join(valid)}.'
+                if types
+                else f'There is no publisher of {self._name}: {remedy} {lost}'
+            )
+            level = 'error' if types else health.absent
+            health.remark(name, level, sentence, '' if types else self._name)
+            return False
+        health.clear(name)
+        self._found('Point' not in known[0])
+        kind = message_class(known[0])
+        self._node.subscribe(
+            self._signal.topic, kind, self._take, remedy, signal=name, sensor=True
+        )
+        return True
+
+    def _take(self, stamp: int, sample: PoseSample | OdometrySample) -> None:
+        child = None
+        if isinstance(sample, OdometrySample):
+            child = sample.child
+            sample = PoseSample(sample.frame, sample.values[:3], sample.values[3:7])
+        self._take_pose(stamp, sample, child)

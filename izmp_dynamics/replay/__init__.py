@@ -1,1 +1,0 @@
-"""A recorded bag through the stages: sensing, dynamics, stability."""

@@ -1,0 +1,148 @@
+"""Results → rosbag2: the topics and types of the live graph, so both look the same to a viewer."""
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.base.conventions import Array, Stamps, unused_name
+from izmp_dynamics.base.rotations import quaternions_of_matrices
+from izmp_dynamics.model.link_transforms import LinkTransforms
+from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.results.topics import TOPICS, Topic
+from izmp_dynamics.stability.support_polygon import plane_axes
+
+TF_RATE = 50.0
+"""About this rate /tf is written, if the bus is faster [Hz]."""
+
+_GEOMETRY = 'geometry_msgs/msg/'
+
+_Link = tuple[str, str]
+"""Parent and child frame."""
+
+
+class ResultWriter:
+    """Writes evaluated spans to an open bag, in their order.
+
+    Args:
+        bag: open writer.
+        rig: the robot.
+        urdf_text: content of /robot_description.
+        start: stamp of the latched topics [ns].
+    """
+
+    def __init__(self, bag: BagWriter, rig: Rig, urdf_text: str, start: int) -> None:
+        self.bag = bag
+        self.rig = rig
+        self.root = rig.model.root
+        taken = (*rig.model.frame_names, rig.robot.ground.frame or '')
+        self.world, self.nif = (unused_name(name, taken) for name in ('world', 'nif'))
+        ground = rig.robot.ground.frame or ''
+        self._frames = {
+            'root': self.root, 'points': self.root, 'world': self.world, 'ground': ground
+        }  # fmt: skip
+        self.links = LinkTransforms(rig.model)
+        self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))
+        self._topics: set[str] = set()
+        self._written = 0
+        self._write_latched(urdf_text, start)
+
+    def write(self, results: Evaluated) -> None:
+        """Write a span; rows without a value are left out, topic by topic."""
+        for topic in TOPICS.values():
+            self._put(topic, results)
+        self._write_polygons(results)
+        self._write_tf(results)
+        self.bag.flush()
+        self._written += len(results.stamps)
+
+    def _put(self, topic: Topic, results: Evaluated) -> None:
+        """Write the instants of a span that have a message."""
+        values = topic.values(results, self.rig)
+        if values is None:
+            return
+        name, rows = f'/{topic.name}', topic.known(results, values)
+        if rows.any() or name in self._topics:
+            frame = {'header.frame_id': self._frames[topic.frame]} if topic.frame else {}
+            self._add(name, topic.msgtype, frame | dict(topic.like(self.rig)))
+            fields = zip(topic.fields, values, strict=True)
+            self.bag.write_batch(
+                name, results.stamps[rows], {field: part[rows] for field, part in fields}
+            )
+
+    def _add(self, topic: str, msgtype: str, like: dict[str, object]) -> None:
+        if topic not in self._topics:
+            self.bag.add_topic(topic, msgtype, like)
+            self._topics.add(topic)
+
+    def _write_polygons(self, results: Evaluated) -> None:
+        """Write the hulls of the loaded soles; their number of corners varies."""
+        topic = '/support_polygon'
+        like: dict[str, object] = {'header.frame_id': self.root}
+        self._add(topic, f'{_GEOMETRY}PolygonStamped', like)
+        outlines, counts = results.ground.outlines()
+        for count in np.unique(counts[counts > 0]).tolist():
+            rows = counts == count
+            corners = outlines[rows, :count].reshape(-1, 3 * count)
+            self.bag.write_batch(
+                topic,
+                results.stamps[rows],
+                {'polygon.points': corners},
+                like | {'polygon.points': count},
+            )
+
+    def _write_tf(self, results: Evaluated) -> None:
+        """Write the tree of links with the frame nif, and the world where it is known."""
+        first = -self._written % self.tf_step
+        rows = np.zeros(len(results.stamps), dtype=np.bool_)
+        rows[first :: self.tf_step] = True
+        rows &= results.joints.valid & np.isfinite(results.plane.normal).all(axis=1)
+        located = np.isfinite(results.world.p).all(axis=1)
+        for some in (rows & located, rows & ~located):
+            if some.any():
+                self._write_transforms('/tf', results.stamps[some], self._tree(results, some))
+
+    def _tree(self, results: Evaluated, rows: npt.NDArray[np.bool_]) -> dict[_Link, Array]:
+        """Return (parent, child) → (K, 7) poses at instants of which all or none are located."""
+        link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
+        poses = dict(zip(self.links.moving, link_poses, strict=True))
+        poses[self.root, self.nif] = _nif_pose(results.plane.normal[rows])
+        ground = self.rig.robot.ground
+        if results.frame is not None and ground.frame is not None and ground.moves:
+            poses[self.root, ground.frame] = _poses(results.frame.R[rows], results.frame.p[rows])
+        p = results.world.p[rows]
+        if np.isfinite(p).all():
+            poses[self.world, self.root] = _poses(results.world.R[rows], p)
+        return poses
+
+    def _write_transforms(self, topic: str, stamps: Stamps, poses: dict[_Link, Array]) -> None:
+        """Write TFMessages with one transform per (parent, child): (K, 7) pose."""
+        like: dict[str, object] = {'transforms': len(poses)}
+        values = {}
+        for k, ((parent, child), pose) in enumerate(poses.items()):
+            like[f'transforms[{k}].header.frame_id'] = parent
+            like[f'transforms[{k}].child_frame_id'] = child
+            values[f'transforms[{k}].transform'] = pose
+        self._add(topic, 'tf2_msgs/msg/TFMessage', like)
+        self.bag.write_batch(topic, stamps, values, like)
+
+    def _write_latched(self, urdf_text: str, start: int) -> None:
+        self._add('/robot_description', 'std_msgs/msg/String', {'data': urdf_text})
+        self.bag.write_batch('/robot_description', np.array([start]), {})
+        poses = {
+            names: pose[None]
+            for names, pose in zip(self.links.fixed, self.links.fixed_poses, strict=True)
+        }
+        if poses:
+            self._write_transforms('/tf_static', np.array([start]), poses)
+
+
+def _nif_pose(normal: Array) -> Array:
+    """(K, 7) pose of the frame nif in the root frame: z along the ground normal, x sagittal."""
+    axes = plane_axes(normal)
+    return _poses(np.stack([axes[:, 0], axes[:, 1], normal], axis=2), np.zeros_like(normal))
+
+
+def _poses(R: Array, p: Array) -> Array:
+    """(K, 7) positions and quaternions (x, y, z, w) from R (K, 3, 3) and p (K, 3)."""
+    return np.hstack([p, quaternions_of_matrices(R)])

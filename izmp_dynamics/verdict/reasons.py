@@ -1,0 +1,351 @@
+"""Why a verdict is as it is, in words: one table of sentences, and the parts that they share."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
+from izmp_dynamics.verdict.errors import TOLERANCE, Excursion, TrackError
+from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
+from izmp_dynamics.verdict.pushes import ExternalForces
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.statistics import TrackStatistics
+from izmp_dynamics.verdict.support import OVERLAP_REMEDY
+
+HEADLINES = {
+    'stable': 'Stable',
+    'marginal': 'Marginal',
+    'disturbed': 'Disturbed',
+    'unstable': 'Unstable',
+    'fell': 'Fell',
+    'unclear': 'Cannot say',
+    'open_end': 'Cannot say how it ends',
+}
+"""State, or a reason with a heading of its own → heading."""
+
+
+CONSTANT_SHARE = 0.5
+"""A constant offset that is less than this share of the median error is no bias [-]."""
+
+
+class Reason(NamedTuple):
+    """Why a verdict is as it is.
+
+    Attributes:
+        state: a key of `HEADLINES`.
+        sentence: for `formatting.worded`, from `scene`, `track` and the data of the rule.
+        advice: likewise.
+    """
+
+    state: str
+    sentence: str
+    advice: str = ''
+
+
+SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
+_GATED = 'See “Signal health” for what was gated.'
+_NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is no fall.'
+_CHECK_SIGNALS = 'If nothing touched it, check the signals around that instant.'
+_TOO_WRONG = (
+    'the {track.described} is {wrong}; the support polygon reaches {scene.room:mm} from its '
+    'middle to its edge.{cop}'
+)
+_WITHIN_ERROR = (
+    'within its error the {track.described} stayed inside the support polygon for the '
+    '{track.evaluated_time:s} that were evaluated. At {worst.start:at} it appears up to '
+    '{worst.depth:mm}{known} outside for {worst.duration:s}, '
+)
+
+REASONS = {
+    'leg_joints_absent': Reason('unclear', '{why}.', JOINTS_REMEDY),
+    'input_wrong': Reason('unclear', '{finding.sentence}', '{finding.remedy}'),
+    'height': Reason(
+        'fell', 'the centre of mass {sank}; below one half from {low:at} on{after}.', _NO_FALL
+    ),
+    'tilt': Reason(
+        'fell',
+        'from {low:at} on the robot is tilted by more than 45° and its centre of mass is beside '
+        'its feet; that {sank}{after}.',
+        _NO_FALL,
+    ),
+    'nothing_evaluated': Reason(
+        'unclear', 'no instant of the recording could be evaluated.', SEE_MISSING
+    ),
+    'nothing_evaluated/point': Reason(
+        'unclear',
+        'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
+        SEE_MISSING,
+    ),
+    'no_feet': Reason(
+        'unclear',
+        'no feet are described, so there is no support polygon to compare with.',
+        'Name the feet with their soles in the robot file.',
+    ),
+    'no_load/unknown': Reason(
+        'unclear', 'at no instant is it known which foot carries load.', SEE_MISSING
+    ),
+    'no_load': Reason(
+        'unclear',
+        'no foot carries load at any instant.',
+        'Check the sign of the force sensors and the load threshold.',
+    ),
+    'no_area': Reason(
+        'unclear',
+        'the loaded soles span no area.',
+        'Describe each sole by three corners or more.',
+    ),
+    'soles_overlap': Reason('unclear', '{overlap.text}.', OVERLAP_REMEDY),
+    'too_short': Reason(
+        'unclear',
+        'the robot stands on its feet for only {time:s} of the recording; a verdict needs '
+        '{needed:s}.',
+        'A longer recording.',
+    ),
+    'too_short/point': Reason(
+        'unclear',
+        'on the ground the {track.described} has a value for only {time:s}; a verdict needs '
+        '{needed:s}.',
+        f'A longer recording. {_GATED}',
+    ),
+    'too_short/settled': Reason(
+        'unclear',
+        'of the {time:s} on the ground with a value all but {track.evaluated_time:s} lies within '
+        '{scene.evaluation.settle_time:s} of an end or a gap, where {scene.evaluation.filtering} '
+        'is still settling.',
+        'A longer recording without gaps, or a filter that settles faster.',
+    ),
+    'too_few_values': Reason(
+        'unclear',
+        'the {track.described} has a value for only {share:%} of the loaded time.',
+        _GATED,
+    ),
+    'falling_at_end': Reason(
+        'unstable',
+        'the robot falls: the centre of mass is at {share:%} of its initial height as the '
+        'recording ends at {scene.timeline.duration:at}, and sinks at {speed:.1f} m/s. How that '
+        'ends is not recorded.',
+    ),
+    'open_end': Reason(
+        'unclear', 'as the recording ends at {scene.timeline.duration:at}, {signs}.'
+    ),
+    'noise': Reason('unclear', _TOO_WRONG, '{advice}'),
+    'bias': Reason('unclear', _TOO_WRONG, '{advice}'),
+    'noise/rare': Reason(
+        'unclear',
+        'for a twentieth of the time the {track.described} is more than '
+        '{track.error.uncertainty:mm} off the measured CoP; the support polygon reaches only '
+        '{scene.room:mm} from its middle to its edge.',
+        '{advice}',
+    ),
+    'near_edge': Reason(
+        'unclear',
+        'the {track.described} is {wrong}; its smallest margin is {track.averaged_margin:mm} at '
+        '{track.averaged_margin_time:at}, so it may have been outside for long enough to tip the '
+        'robot.',
+        '{advice}',
+    ),
+    'outside_for_long': Reason(
+        'unclear',
+        'the {track.described} lies outside the support polygon for {longest.duration:s} from '
+        '{longest.start:at} on, by up to {longest.depth:mm}, and the robot does not fall; one '
+        'that is really outside falls within about {scene.falls_for:s}.{cop}',
+        'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
+        'else held the robot.',
+    ),
+    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}'),
+    'pushed': Reason(
+        'disturbed',
+        '{left}. The measured CoP stayed at least {inside:mm} inside meanwhile, so the robot was '
+        'pushed or touched something other than the ground, {enough} to tip it.{at_edge}',
+        _CHECK_SIGNALS,
+    ),
+    'pushed/by': Reason(
+        'disturbed',
+        'pushed {push.described} at {push.start:at}, {left}. The measured CoP stayed at least '
+        '{inside:mm} inside meanwhile; the push was {enough} to tip the robot.{at_edge}',
+        _CHECK_SIGNALS,
+    ),
+    'pushed/edge': Reason(
+        'disturbed',
+        'pushed {push.described} at {push.start:at}, {left}; the push was {enough} to tip the '
+        'robot.{at_edge}',
+        _CHECK_SIGNALS,
+    ),
+    'pushed/brief': Reason(
+        'disturbed',
+        'pushed {push.described} at {push.start:at} for {push.duration:s}, in which the '
+        '{track.described} lay {depth:mm} outside the support polygon on average: too short to '
+        'tip the robot.',
+        _CHECK_SIGNALS,
+    ),
+    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}'),
+    'inside': Reason(
+        'stable',
+        'the {track.described} stayed inside the support polygon{but} for the '
+        '{track.evaluated_time:s} that were evaluated; minimum margin: {track.averaged_margin:'
+        'margin}{known} at {track.averaged_margin_time:at}.{bound}{single}{at_edge}',
+    ),
+    'within_error': Reason('stable', _WITHIN_ERROR + 'which is within that.'),
+    'within_error/cop': Reason(
+        'stable',
+        _WITHIN_ERROR + 'but the measured CoP was {worst.cop_margin:mm} inside; the two are also '
+        '{elsewhere:mm} apart at {elsewhere_time:at}, where nothing pushed.',
+    ),
+}
+"""Reason, and after a slash its variant → state, sentence and advice."""
+
+
+def wrong_in_words(scene: Scene, error: TrackError) -> dict[str, object]:
+    """Say whether a point is biased or noisy, and what would settle the verdict."""
+    if error.biased:
+        return {'wrong': bias_in_words(error), 'advice': _bias_advice(scene, error)}
+    noise = noise_in_words(scene, error)
+    return {'wrong': f'too noisy: {noise}', 'advice': _noise_advice(scene)}
+
+
+def bias_in_words(error: TrackError) -> str:
+    """How far a point is off, by a bias or as the motion changes; noise is not the reason."""
+    axes = ''
+    if np.isfinite(error.bias):
+        axes = f'{mm(error.bias_x)} in x and {mm(error.bias_y)} in y of the loaded sole'
+    noise = f'while noise leaves only {mm(error.averaged_scatter)} (σ)'
+    off = f'in the median it lies {mm(error.slow)} off the measured CoP'
+    if _changes(error):
+        return f'wrong by what changes with the motion: {off} (constant: {axes}), {noise}'
+    return f'biased: {off}{axes and f" ({axes})"}, {noise}'
+
+
+def _changes(error: TrackError) -> bool:
+    """Whether most of an error that is no noise is no constant offset either."""
+    return error.bias < CONSTANT_SHARE * error.slow
+
+
+def _bias_advice(scene: Scene, error: TrackError) -> str:
+    """What helps against a bias; first, sensors that seem to measure less than a whole wrench."""
+    feet = [
+        foot.name
+        for foot in scene.evaluation.feet
+        if foot.only_normal_found and not foot.normal_only
+    ]
+    first = (
+        f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
+        'torques there are zero throughout, so that this CoP is no point to compare with. '
+    )
+    what = 'what changes with the motion' if _changes(error) else 'a bias'
+    return (
+        f'{first if feet else ""}No filter removes {what}. It would be settled by the right '
+        'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the sensors: '
+        '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.'
+    )
+
+
+def noise_in_words(scene: Scene, error: TrackError) -> str:
+    """How noisy a point is, instant by instant and averaged."""
+    against = 'about the measured CoP' if error.against == 'cop' else 'on its own'
+    return (
+        f'it scatters by {mm(error.scatter)} (σ per axis) {against} from instant to instant, and '
+        f'averaged over {seconds(scene.averaging_time)} it is uncertain by {mm(error.usual)}'
+    )
+
+
+def _noise_advice(scene: Scene) -> str:
+    """What helps against noise; not the filter that is on already."""
+    filtering = scene.evaluation.filtering
+    if filtering:
+        return (
+            f'{filtering[0].upper()}{filtering[1:]} is on already: it would be settled by less '
+            'noisy joint angles or IMU, stamps of the instant of measurement, or a longer '
+            'half-width or lower cut-off, which costs bandwidth.'
+        )
+    return (
+        'It would be settled by a filter in the robot file that all signals pass, or by less '
+        'noisy sensors and better stamps; “izmp check” shows which.'
+    )
+
+
+def left_polygon(track: TrackStatistics, excursions: Sequence[Excursion]) -> str:
+    """When a point left the polygon, for how long and how far; the worst excursion is first."""
+    count = len(excursions)
+    return worded(
+        'the {track.described} left the support polygon '
+        + (
+            'for {total:s} at {worst.start:at}, by up to {depth:mm}{known}'
+            if count == 1
+            else '{count:times}, for {total:s} in all and by up to {depth:mm}{known}, the worst '
+            'at {worst.start:at}'
+        ),
+        track=track,
+        count=count,
+        total=sum(excursion.duration for excursion in excursions),
+        depth=max(excursion.depth for excursion in excursions),
+        known='' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})',
+        worst=excursions[0],
+    )
+
+
+def how_well_known(track: TrackStatistics) -> str:
+    """The uncertainty of a margin, in brackets; nothing measures that of the CoP."""
+    if track.name == 'cop':
+        return ''
+    assumed = '' if track.error.against == 'cop' else ', assumed, as no CoP measures its error'
+    return f' (± {mm(track.error.uncertainty)}{assumed})'
+
+
+def why_enough(scene: Scene, track: TrackStatistics) -> str:
+    """Say why a margin that is smaller than its uncertainty is none the less enough."""
+    if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
+        return ''
+    if track.error.against == 'cop':
+        closest = float(np.fmin.reduce(scene.averaged('cop').margin))
+        if closest >= 0:
+            return (
+                ' That is less than its uncertainty, but the measured CoP stayed '
+                f'{mm(closest)} inside.'
+            )
+    return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
+
+
+def single_instants(scene: Scene, track: TrackStatistics) -> str:
+    """Say why instants outside count for nothing where the average is inside; empty without."""
+    if not track.smallest_margin < min(0.0, track.averaged_margin):
+        return ''
+    lasts = track.longest_outside
+    outside = f' Single instants reach {mm(-track.smallest_margin)} outside for up to'
+    if lasts < scene.averaging_time:
+        return f'{outside} {seconds(lasts)}, too short to tip it.'
+    return (
+        f'{outside} {seconds(lasts)}; what can tip it is the average over '
+        f'{seconds(scene.averaging_time)}, about all soles that carry meanwhile.'
+    )
+
+
+def long_at_edge(scene: Scene, track: TrackStatistics) -> str:
+    """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
+    near = scene.judged_margin(track.name) < TOLERANCE
+    longest, start = scene.timeline.longest_run(near)
+    if longest <= scene.falls_for:
+        return ''
+    return (
+        f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '
+        f'of it or outside, at the longest for {seconds(longest)} from {instant(start)} on: the '
+        'robot rocked on its edges, or the soles are described too small.'
+    )
+
+
+def pushed_in_words(forces: ExternalForces) -> str:
+    """Say what pushed, as a sentence to add."""
+    largest = max(forces.pushes, key=lambda push: push.size)
+    often = '' if len(forces.pushes) == 1 else f' {times(len(forces.pushes))}, at the most'
+    return f'It was pushed{often} {largest.described} at {instant(largest.start)}.'
+
+
+def where_cop_was(cop: TrackStatistics | None, track: TrackStatistics) -> str:
+    """Say where the CoP was, as a sentence to add; empty without one."""
+    if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
+        return ''
+    if cop.averaged_margin < 0:
+        return f' The measured CoP was inside for {percent(cop.inside_share)} of its time.'
+    closest = mm(cop.averaged_margin)
+    return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'

@@ -1,0 +1,159 @@
+"""Other nodes: a graph that is behind, and two sessions in one ROS domain, whose data mix."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+
+from geometry_msgs.msg import PointStamped
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.nodes import others
+from izmp_dynamics.nodes.messages import header
+from izmp_dynamics.nodes.others import GraphPace, OtherPublishers
+
+from .node_processes import PATIENCE, ROBOT, ROOT, Processes, probe, wait_until
+
+STEP = 8_000_000
+"""Between two pieces [ns]."""
+
+
+class Graph:
+    """Publishes results when it is told to, by a clock of the test."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.count = 100.0, 0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr(others, 'time', clock)
+        self.pace = GraphPace(self, ahead=3)
+
+    def create_subscription(self, msgtype, topic, callback, qos, raw):
+        assert (msgtype, topic, raw) == (JointTrajectory, 'joint_kinematics', True)
+        self.answer = callback
+
+    def publish_until_behind(self, most=20):
+        """Let the simulation go on; return how many pieces it publishes."""
+        for count in range(most):
+            if self.pace.is_behind:
+                return count
+            self.count += 1
+            self.pace.published(self.count * STEP)
+        return most
+
+    def result(self, piece):
+        self.answer(serialize_message(JointTrajectory(header=header(piece * STEP, ''))))
+
+
+def test_before_the_first_result_nobody_is_waited_for(monkeypatch):
+    assert Graph(monkeypatch).publish_until_behind() == 20
+
+
+def test_it_waits_for_the_result_of_the_oldest_piece(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    assert graph.publish_until_behind() == 4
+    assert graph.publish_until_behind() == 0
+    graph.result(1)
+    assert graph.publish_until_behind() == 1
+    graph.result(5)
+    assert graph.publish_until_behind() == 4
+
+
+def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    graph.publish_until_behind()
+    graph.now += others.PATIENCE
+    assert graph.publish_until_behind() == 20
+    graph.result(graph.count)
+    assert graph.publish_until_behind() == 4
+
+
+def test_a_clock_that_is_set_back_is_no_reason_to_wait(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.count = 1000
+    graph.pace.published(1000 * STEP)
+    graph.result(1000)
+    graph.publish_until_behind()
+    graph.count = 0
+    graph.pace.published(0)
+    assert graph.publish_until_behind() == 4
+    graph.result(2)
+    assert graph.publish_until_behind() == 2
+
+
+def test_wrong_stamps_and_those_of_two_publishers_do_not_hide_that_it_is_behind(monkeypatch):
+    graph = Graph(monkeypatch)
+    graph.pace.published(STEP)
+    graph.result(0)
+    for stamp in (3 * STEP, 2 * STEP, 10**18, 4 * STEP, 6 * STEP, 5 * STEP, 7 * STEP, 8 * STEP):
+        graph.pace.published(stamp)
+    assert graph.pace.is_behind
+    graph.result(20)
+    assert not graph.pace.is_behind
+
+
+def test_results_that_come_late_in_any_case_are_waited_for_once(monkeypatch):
+    """As of a sensor that is silent: each comes when others have been published."""
+    graph = Graph(monkeypatch)
+    graph.result(0)
+    assert graph.publish_until_behind() == 4
+    graph.now += others.PATIENCE
+    for piece in range(1, 50):
+        assert graph.publish_until_behind(most=4) == 4
+        graph.result(piece)
+    graph.result(graph.count)
+    assert graph.publish_until_behind() == 4
+
+
+@pytest.fixture
+def processes(tmp_path):
+    with Processes(tmp_path) as processes:
+        yield processes
+
+
+def test_publishers_of_others_are_distinguished_from_ones_own(processes):
+    with probe(processes) as node, probe(processes) as other:
+        others = OtherPublishers(node, ['mr_ad/izmp', 'joint_states'], 'End it.')
+        others.own.append(node)
+        own = node.create_publisher(PointStamped, 'mr_ad/izmp', 1)
+        assert wait_until(lambda: node.count_publishers('/mr_ad/izmp') == 1)
+        assert others.found() == ''
+        others.refuse(patience=0.1)
+        added = other.create_publisher(JointState, 'joint_states', 1)
+        sentence = 'Another program publishes /joint_states, so its data and those .* mix. End it.'
+        with pytest.raises(IzmpError, match=sentence):
+            others.refuse(PATIENCE)
+        other.destroy_publisher(added)
+        assert wait_until(lambda: not others.found())
+        other.create_publisher(PointStamped, 'mr_ad/izmp', 1)
+        assert wait_until(others.found)
+        node.destroy_publisher(own)
+
+
+def test_live_says_that_a_graph_runs_already_but_wants_the_sensors_of_the_robot(
+    processes, tmp_path
+):
+    log = tmp_path / 'said'
+    with probe(processes) as node, log.open('w') as said:
+        for kind, topic in ((PointStamped, 'mr_ad/izmp'), (JointState, 'joint_states')):
+            node.create_publisher(kind, topic, 1)
+        live = subprocess.Popen(
+            [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)],
+            env=processes.environment, cwd=ROOT, stdout=said, stderr=said,
+        )  # fmt: skip
+        try:
+            assert wait_until(lambda: 'Another program publishes /mr_ad/izmp, so' in read(log))
+        finally:  # it has ended, unless the other one was discovered late
+            live.kill()
+            live.wait()
+
+
+def read(log):
+    return log.read_text()
