@@ -115,6 +115,7 @@ def replay(
     static: bool = False,
     limits: Limits | None = None,
     progress: Progress = lambda fraction: None,
+    command: str = '',
 ) -> ReplayResult:
     """Evaluate a recording; write a bag of all results, and a report.
 
@@ -128,6 +129,7 @@ def replay(
         limits: what the recording must meet; the answers are in expect.xml, and the results are
             written in any case.
         progress: called with the fraction that is done.
+        command: that the report names as its origin.
 
     Raises:
         IzmpError: a sentence that says what is wrong with bag, robot file, URDF or folder.
@@ -145,7 +147,8 @@ def replay(
             scene = Scene(evaluation)
             summary = summarise(scene)
             _write_events(out, summary.events, int(evaluation.stamps[0]))
-        write_summary(scene, summary, partial, static=static)
+        name = Path(bag_path).resolve().name
+        write_summary(scene, summary, partial, static=static, bag=name, command=command)
     # From here on the results are kept, whatever the limits ask for.
     expectations = () if limits is None else check_limits(summary, limits)
     if limits is not None:

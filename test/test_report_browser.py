@@ -106,3 +106,75 @@ def test_printed_it_shows_the_plots_and_the_list_of_events(tab):
     assert display('#panels') == display('section.static') == 'block'
     tab.call('Emulation.setEmulatedMedia', media='')
     assert tab.messages == []
+
+
+def test_it_opens_at_the_worst_instant(tab):
+    worst = tab.run('JSON.parse(byId("player-document").textContent).worst')
+    assert worst == pytest.approx(4.2, abs=0.2)
+    url = tab.run('location.href')
+    tab.open('about:blank')
+    tab.open(url)
+    tab.run('window.player.then((parts) => { window.parts = parts; })')
+    assert tab.run('parts.clock.time') == worst
+
+
+def over(tab, plot, x, y, kind, buttons=0):
+    """Move or press the mouse over a plot, at shares of its width and height."""
+    tab.run(f'parts.plots[{plot}].over.scrollIntoView({{ block: "center" }})')
+    box = tab.run(f'parts.plots[{plot}].over.getBoundingClientRect().toJSON()')
+    place = box['left'] + x * box['width'], box['top'] + y * box['height']
+    button = 'none' if kind == 'mouseMoved' and not buttons else 'left'
+    tab.call('Input.dispatchMouseEvent', type=kind, x=place[0], y=place[1], buttons=buttons,
+             button=button, clickCount=1)  # fmt: skip
+
+
+def test_values_and_stamp_are_those_at_the_cursor(tab):
+    tab.run('parts.clock.seek(1)')
+    values = 'document.querySelector("#panels .panel .value").textContent'
+    at_slider = tab.run(values)
+    assert tab.run('byId("cursor").textContent').startswith('Slider at 1.000 s · ROS stamp ')
+    over(tab, 0, 0.72, 0.5, 'mouseMoved')
+    tab.until('parts.clock.cursor !== null')
+    assert tab.run('parts.clock.cursor') == pytest.approx(0.72 * 6.0, abs=0.02)
+    assert tab.run('byId("cursor").textContent').startswith('Cursor at 4.3')
+    assert tab.run(values) != at_slider
+    assert tab.run('parts.clock.time') == 1
+    tab.call('Input.dispatchMouseEvent', type='mouseMoved', x=1, y=1)
+    tab.until('parts.clock.cursor === null')
+    assert tab.run(values) == at_slider
+
+
+def test_a_plot_zooms_upwards_alone_and_names_hide_lines(tab):
+    limits = tab.run('[parts.plots[0].scales.y.min, parts.plots[0].scales.y.max]')
+    over(tab, 0, 0.5, 0.25, 'mousePressed', 1)
+    over(tab, 0, 0.5, 0.5, 'mouseMoved', 1)
+    over(tab, 0, 0.5, 0.75, 'mouseMoved', 1)
+    over(tab, 0, 0.5, 0.75, 'mouseReleased')
+    extent = limits[1] - limits[0]
+    tab.until(f'parts.plots[0].scales.y.max - parts.plots[0].scales.y.min < {0.6 * extent}')
+    assert tab.run('parts.plots[1].view') is None
+    assert tab.run('parts.clock.range') == [0, 6]
+    tab.key('0')
+    tab.until(f'parts.plots[0].scales.y.max === {limits[1]}')
+    tab.click('#panels .entry')
+    assert tab.run('parts.plots[0].series[1].show') is False
+    tab.click('#panels .entry')
+    assert tab.run('parts.plots[0].series[1].show') is True
+    assert tab.messages == []
+
+
+def test_on_a_notebook_scene_slider_and_first_plot_are_seen_at_once(tab):
+    tab.call('Emulation.setDeviceMetricsOverride', width=1366, height=768, deviceScaleFactor=1,
+             mobile=False)  # fmt: skip
+    tab.until('innerWidth === 1366')
+    tab.run('scrollTo(0, 0)')
+    ends = '#scene, #time, #panels .panel:first-child'
+    seen = f'[...document.querySelectorAll("{ends}")].map((e) => e.getBoundingClientRect())'
+    tab.until(f'{seen}.every((box) => box.top >= 0 && box.bottom <= 768)')
+    assert tab.run('byId("scene").clientHeight') > 300
+    tab.run('scrollTo(0, 600)')
+    assert 0 <= tab.run('byId("time").getBoundingClientRect().bottom') <= 768
+    assert tab.run('document.body.scrollWidth') <= 1366
+    tab.click('#views [data-view=above]')
+    tab.call('Emulation.clearDeviceMetricsOverride')
+    assert tab.messages == []

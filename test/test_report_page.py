@@ -12,11 +12,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import izmp_dynamics
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.report.ground import ground_of
 from izmp_dynamics.report.plots import plots_of
-from izmp_dynamics.report.writer import ReportError, write_report
+from izmp_dynamics.report.writer import ReportError, write_report, write_summary
 from izmp_dynamics.results.evaluation import SignalHealth
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
@@ -191,6 +192,36 @@ def test_a_full_report_shows_every_figure(reports):
     for label in ('margin [mm]', 'x forward [mm]', 'y to the left [mm]', 'force [N]', 'time [s]'):
         assert label in html
     assert set(report['out_of_view']) == {'ground', 'margin', 'coordinates', 'force', 'gap'}
+
+
+def test_tilt_and_fall_probability_are_cards_and_rows(tmp_path):
+    """A robot that leans by 0.1 rad to one side during a quarter of the time."""
+    whole = standing(offset=bump(4.0, 0.35, 0.25))
+    angle = np.where(np.abs(whole.time - 5.0) < 1.0, 0.1, 0.0)
+    up = np.stack([np.zeros_like(angle), np.sin(angle), np.cos(angle)], axis=1)
+    risk = np.linspace(0.0, 0.4, len(angle))
+    page, report, html = written(replace(whole, up=up, fall_probability=risk), tmp_path)
+    assert report['largest_tilt'] == pytest.approx(0.1)
+    assert report['largest_tilt_time'] == pytest.approx(4.0, abs=0.02)
+    assert 'Largest tilt 5.7°' in page.text
+    assert {'tilt [°]', 'probability [%]'} <= set(re.findall(r'>([^<>]* \[[°%]\])<', html))
+    assert re.search(r'class="tone">−\d', html)
+    assert '<div class="bad"><dt>Smallest margin' in html
+    calm, _, html = written(walking(duration=4.0), tmp_path / 'calm')
+    assert '<div class="good"><dt>Smallest margin' in html
+    assert 'Largest tilt – the orientation is not known' in calm.text
+    assert 'tilt [°]' not in html
+
+
+def test_title_and_foot_say_where_the_page_comes_from(tmp_path):
+    scene = Scene(walking(duration=2.0))
+    command = 'izmp replay a&b --robot robot.yaml -o out'
+    paths = write_summary(
+        scene, summarise(scene), tmp_path, static=True, bag='a&b', command=command
+    )
+    page = Page(paths.html.read_text(encoding='utf-8'))
+    assert 'a&b: Stable' in page.text
+    assert f'izmp_dynamics {izmp_dynamics.__version__} from a&b by {command}' in page.text
 
 
 def test_of_a_single_instant_nothing_is_drawn_over_time(reports):

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,6 +143,7 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
             static=options.static,
             limits=limits,
             progress=progress,
+            command=shlex.join(['izmp', *sys.argv[1:]]),
         )
 
 

@@ -97,7 +97,7 @@ def evaluate(task: Task) -> Done:
             row |= _metadata(bag)
             evaluation = _evaluated(bag, task)
             if task.report:
-                files = _report(evaluation, folder)
+                files = _report(evaluation, folder, task.bag.name)
                 row |= of_report(json.loads(files['report.json']))
             else:
                 row |= of_report(summary_of(evaluation).as_dict())
@@ -148,7 +148,7 @@ def _require_same_robot(task: Task) -> None:
         )  # fmt: skip
 
 
-def _report(evaluation: Evaluation, folder: Path) -> dict[str, bytes]:
+def _report(evaluation: Evaluation, folder: Path, bag: str) -> dict[str, bytes]:
     place = folder / 'report'
-    write_report(evaluation, place)
+    write_report(evaluation, place, bag=bag)
     return {name: (place / name).read_bytes() for name in REPORT}

@@ -64,6 +64,8 @@ STYLES = {
     'cop': LineStyle('cop', 3.2, opacity=0.55),
     'measured': LineStyle('measured', 3.0, opacity=0.45),
     'averaged': LineStyle('ink', 1.1),
+    'tilt': LineStyle('ink', 1.3),
+    'fall': LineStyle('bad', 1.3),
     'weight': LineStyle('ink', 1.0, (1.0, 1.6)),
 }
 _RANK = {'measured': 3, 'cop': 3, 'ir_md': 2, 'mr_ad': 0}  # the larger, the farther behind

@@ -1,6 +1,6 @@
 """Where the points went on the ground, over the support polygons: what a picture of it shows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,7 +8,14 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.model.hull_area import hull_area
-from izmp_dynamics.pages.styles import HALF, WIDE, LineStyle, back_to_front, restlessness
+from izmp_dynamics.pages.styles import (
+    HALF,
+    STYLES,
+    WIDE,
+    LineStyle,
+    back_to_front,
+    restlessness,
+)
 from izmp_dynamics.report.plots import robust_limits
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.results.evaluation import Track as Points
@@ -28,6 +35,7 @@ _SHOWN_IN_NIF = 6
 _SMALLEST_AREA = 1e-9  # [m²] of an outline; corners on a line have rounding errors
 _REACH = (0.05, 0.3)  # [m] around the soles beyond which outliers are out of view
 _POINTS, _DOTS = 4000, 1200
+_FAINT = 0.4  # opacity of dots: where they lie densely, they are darker
 _DOT_STEP = 0.015  # restlessness from which on a line would be a scribble
 _WIDE_ASPECT = 2.2
 _MARGINS = 0.8  # [inch] beside the axes
@@ -119,7 +127,10 @@ def ground_of(scene: Scene, summary: Summary) -> Ground | None:
         frame=frame,
         x=x,
         y=y,
-        tracks=_tracks(points, view[0][1] - view[0][0]),
+        tracks=(
+            *_tracks(points, view[0][1] - view[0][0]),
+            *_averaged(scene, summary, frame, near),
+        ),
         soles=soles,
         polygons=polygons,
         place=_place_of_smallest_margin(scene, summary, frame),
@@ -243,10 +254,26 @@ def _tracks(points: Mapping[str, Array], extent: float) -> tuple[Track, ...]:
         known = shown[np.isfinite(shown[:, 0])]
         as_line = len(known) > 1 and restless[name] <= _DOT_STEP
         if not as_line:  # a line would only be a scribble
-            shown, style = known, replace(style, opacity=0.6)
+            shown, style = known, replace(style, opacity=_FAINT)
         most = _POINTS if as_line else _DOTS
         drawn.append(Track(name, style, shown[:: max(1, -(-len(shown) // most))], as_line))
     return tuple(drawn)
+
+
+def _averaged(scene: Scene, summary: Summary, frame: str, near: Mask | None) -> Iterator[Track]:
+    """The way of the averaged point that the verdict rests on."""
+    if summary.judged is not None:
+        points, count = scene.averaged(summary.judged.name).point, len(scene.timeline.time)
+        way = scene.columns.by_blocks(count, lambda rows: _seen(scene, points, rows, frame))
+        way = way if near is None else way[near]
+        yield Track('averaged', STYLES['averaged'], way[:: max(1, -(-len(way) // _POINTS))], True)
+
+
+def _seen(scene: Scene, points: Array, rows: slice, frame: str) -> Array:
+    """Points (S, 3) of some rows on the ground (S, 2), in the world or in nif."""
+    placed = scene.evaluation.in_world(points[rows], rows) if frame == 'world' else None
+    seen: Array = (scene.level(points[rows], rows) if placed is None else placed)[:, :2]
+    return seen
 
 
 def _place_of_smallest_margin(scene: Scene, summary: Summary, frame: str) -> Array:
@@ -254,10 +281,8 @@ def _place_of_smallest_margin(scene: Scene, summary: Summary, frame: str) -> Arr
     if summary.judged is None or not np.isfinite(summary.judged.averaged_margin_time):
         return np.full(2, np.nan)
     k = int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))
-    rows = slice(k, k + 1)
-    point = scene.averaged(summary.judged.name).point[rows]
-    placed = scene.evaluation.in_world(point, rows) if frame == 'world' else None
-    place: Array = (scene.level(point, rows) if placed is None else placed)[0, :2]
+    point = scene.averaged(summary.judged.name).point
+    place: Array = _seen(scene, point, slice(k, k + 1), frame)[0]
     return place
 
 

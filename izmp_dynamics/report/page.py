@@ -1,10 +1,12 @@
 """The page: a summary and its figures in one self-contained HTML text."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
+import izmp_dynamics
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.pages.templates import template
@@ -54,6 +56,9 @@ def render(
     figures: Mapping[str, Figure],
     player: str = '',
     absent: Sequence[str] = (),
+    *,
+    bag: str = '',
+    command: str = '',
 ) -> str:
     """Build the page.
 
@@ -62,6 +67,8 @@ def render(
         figures: name → figure, as `draw_pictures` returns them.
         player: HTML of what plays, as `player_html` returns it; '' for a page of pictures.
         absent: sentences about libraries that are missing for plots.
+        bag: name of the recording.
+        command: that made the page.
 
     Returns:
         HTML; every text of `report` is escaped.
@@ -72,7 +79,11 @@ def render(
         figures=figures,
         player=player,
         absent=absent,
+        bag=bag,
+        command=command,
+        version=izmp_dynamics.__version__,
         cards=cards(report),
+        checks=(_force_check(report), _time_check(report)),
         symbol=_SYMBOLS.get(report['verdict']['state'], '?'),
         recorded=_recorded(report['start_stamp']),
         rules=_RULES,
@@ -82,47 +93,112 @@ def render(
     )
 
 
-def cards(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+class Bar(NamedTuple):
+    """A margin beside the room that there is, each in percent of that.
+
+    Attributes:
+        length: of the margin.
+        begin: of the band in which it lies by its uncertainty.
+        width: of that band.
+    """
+
+    length: float
+    begin: float
+    width: float
+
+
+class Card(NamedTuple):
+    """A figure of merit.
+
+    Attributes:
+        title: what it is.
+        value: as it is shown.
+        note: how it is meant.
+        tone: 'good' or 'bad' if that decides its colour.
+        bar: of the margin.
+    """
+
+    title: str
+    value: str
+    note: str
+    tone: str = ''
+    bar: Bar | None = None
+
+
+def cards(report: Mapping[str, Any]) -> list[Card]:
     """Choose the figures of merit at the top of the page.
 
     Args:
         report: what report.json holds.
-
-    Returns:
-        (title, value, explanation) of each.
     """
-    return [_margin_card(report), _agreement_card(report), _force_card(report), _time_card(report)]
+    tilt = report['largest_tilt']
+    degrees = formatting.NOTHING if tilt is None else f'{math.degrees(tilt):.1f}°'
+    note = 'the orientation is not known'
+    if tilt is not None:
+        note = f'of the root from upright, at {formatting.instant(report["largest_tilt_time"])}'
+    return [
+        _margin_card(report),
+        Card('Largest tilt', degrees, note),
+        _push_card(report),
+        _agreement_card(report),
+    ]
 
 
-def _margin_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+def _margin_card(report: Mapping[str, Any]) -> Card:
     title = 'Smallest margin'
     judged = report['tracks'].get(report['verdict']['judged_by'])
     if judged is None:
-        return title, formatting.NOTHING, 'the verdict says why'
-    uncertain = formatting.mm(judged['error']['uncertainty'])
+        return Card(title, formatting.NOTHING, 'the verdict says why')
+    margin, room = judged['averaged_margin'], report['verdict']['room']
+    uncertain = judged['error']['uncertainty'] if judged['name'] != 'cop' else None
     when = formatting.instant(judged['averaged_margin_time'])
-    value = formatting.margin_mm(judged['averaged_margin'])
     over = formatting.seconds(report['verdict']['averaging_time'])
-    note = f'± {uncertain}; ' if judged['name'] != 'cop' else ''
+    note = f'± {formatting.mm(uncertain)}; ' if judged['name'] != 'cop' else ''
     note += f'{judged["label"]} averaged over {over}'
     passed = report['verdict']['filter_bandwidth']
     if passed is not None:
         note += f' after a filter of {formatting.hertz(passed)}'
-    return title, value, f'{note}, at {when}'
+    if margin is None:
+        return Card(title, formatting.NOTHING, note)
+    bar = None
+    if room:
+        low, end, high = (
+            100.0 * min(max(abs(margin) + way * (uncertain or 0.0), 0.0) / room, 1.0)
+            for way in (-1, 0, 1)
+        )
+        bar = Bar(end, low, high - low)
+        note += f'; room {formatting.mm(room)}'
+    tone = 'bad' if margin < 0.0 else 'good'
+    return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone, bar)
 
 
-def _agreement_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+def _push_card(report: Mapping[str, Any]) -> Card:
+    pushes = report['external_forces']['pushes']
+    known = any(p['second'] == 'cop' and p['along'] == 'plane' for p in report['pairs'])
+    if not pushes:
+        note = 'none found' if known else 'unknown: no foot measures its whole wrench'
+        return Card('Pushes', '0' if known else formatting.NOTHING, note)
+    largest = max((event for event in report['events'] if event['kind'] == 'push'),
+                  key=lambda event: event['size'], default=None)  # fmt: skip
+    note = ''
+    if largest is not None:
+        note = f'largest {formatting.newtons(largest["size"])} at '
+        note += formatting.instant(largest['begin'])
+    return Card('Pushes', str(len(pushes)), note)
+
+
+def _agreement_card(report: Mapping[str, Any]) -> Card:
     pairs = {(pair['first'], pair['second']): pair for pair in report['pairs'] if pair['count']}
     for first in ('mr_ad', 'ir_md'):
         if (first, 'cop') in pairs:
             pair = pairs[first, 'cop']
             along = '|IZMP − CoP|' if pair['along'] == 'plane' else 'along the line of the feet'
-            return f'Gap {along}', formatting.mm(pair['mean']), _gap_note(report, pair)
+            return Card(f'Gap {along}', formatting.mm(pair['mean']), _gap_note(report, pair))
     if ('mr_ad', 'ir_md') in pairs:
         pair = pairs['mr_ad', 'ir_md']
         note = f'mean; at most {formatting.mm(pair["largest"])}; no CoP to compare with'
-        return 'Gap MR-AD to IR-MD', formatting.mm(pair['mean']), note
-    return 'Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP to compare with'
+        return Card('Gap MR-AD to IR-MD', formatting.mm(pair['mean']), note)
+    return Card('Gap |IZMP − CoP|', formatting.NOTHING, 'no CoP to compare with')
 
 
 def _gap_note(report: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
@@ -137,33 +213,33 @@ def _gap_note(report: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     return f'{note}; RMSE {x} in x, {y} in y of the sole'
 
 
-def _force_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
-    title = 'Contact force / weight'
+def _force_check(report: Mapping[str, Any]) -> str:
     methods = [track for track in report['tracks'].values() if track['name'] != 'cop']
     weight = formatting.newtons(report['weight'])
     measured = report['measured_force']
     feet = f'; feet measured {formatting.newtons(measured)}' if measured is not None else ''
     if not methods:
-        return title, formatting.ratio(report['measured_over_weight']), f'weight {weight}{feet}'
+        share = formatting.ratio(report['measured_over_weight'])
+        return f'Contact force {share} of the weight of {weight}{feet}'
     track = methods[0]
     force = formatting.newtons(track['mean_normal_force'])
-    value = formatting.ratio(track['force_over_weight'])
-    return title, value, f'{track["label"]} {force} of {weight}{feet}'
+    share = formatting.ratio(track['force_over_weight'])
+    return f'Contact force {share} of the weight: {track["label"]} {force} of {weight}{feet}'
 
 
-def _time_card(report: Mapping[str, Any]) -> tuple[str, str, str]:
+def _time_check(report: Mapping[str, Any]) -> str:
     judged = report['tracks'].get(report['verdict']['judged_by'])
-    evaluated = judged['evaluated_time'] if judged else 0.0
+    evaluated = formatting.seconds(judged['evaluated_time'] if judged else 0.0)
     loaded = formatting.seconds(report['loaded_time'])
     duration = formatting.seconds(report['duration'])
     instants = report['instants']
-    note = f'of {loaded} on the ground; recording {duration}, {instants} instant'
-    note += 's'[: instants != 1]
+    note = f'Evaluated {evaluated} of {loaded} on the ground; recording {duration}, '
+    note += f'{instants} instant' + 's'[: instants != 1]
     if report['flight_time'] > 0:
         note += f'; {formatting.seconds(report["flight_time"])} in flight'
     if report['unknown_time'] > 0.01 * report['duration']:
         note += f'; {formatting.seconds(report["unknown_time"])} without a value'
-    return 'Time evaluated', formatting.seconds(evaluated), note
+    return note
 
 
 def _recorded(stamp: int | None) -> str:

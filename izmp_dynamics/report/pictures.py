@@ -34,13 +34,16 @@ def draw_pictures(
     """Draw what there is.
 
     Returns:
-        name → figure: 'ground', 'margin', 'coordinates', 'force', 'gap', as available.
+        name → figure: 'ground', 'margin', 'tilt', 'fall', 'coordinates', 'force', 'gap', as there
+        are any.
     """
     drawn = {}
     if ground is not None:
         drawn['ground'] = _ground(scene, ground)
     if 'margin' in plots and summary.judged is not None:
         drawn['margin'] = _margin(scene, summary.judged, plots['margin'])
+    for name in [name for name in ('tilt', 'fall') if name in plots]:
+        drawn[name] = _over_time(name, plots[name].title, '', plots[name])
     if 'x' in plots:
         caption = 'In nif: origin at the root, x in its sagittal plane, z along the ground normal.'
         if 'cop' in scene.names and not scene.cop_is_whole:

@@ -7,6 +7,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.styles import LineStyle, back_to_front, restlessness
+from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.verdict.formatting import percent
 from izmp_dynamics.verdict.scene import Scene, label_of
 from izmp_dynamics.verdict.summary import Summary
@@ -50,7 +51,7 @@ class Plot:
     """Signals over time with one pair of axes.
 
     Attributes:
-        name: 'margin', 'x', 'y', 'force' or 'gap'.
+        name: 'margin', 'tilt', 'fall', 'x', 'y', 'force' or 'gap'.
         title: what is shown.
         label: of the y axis, with its unit.
         limits: of the y axis; outliers are beyond them.
@@ -79,7 +80,8 @@ def plots_of(scene: Scene, summary: Summary) -> dict[str, Plot]:
     """Make every plot for which there are values; none if the recording has no duration."""
     if not scene.timeline.duration > 0:
         return {}
-    made = (_margin(scene, summary), *_coordinates(scene), _force(scene), _gap(scene, summary))
+    made = (_margin(scene, summary), *_posture(scene), *_coordinates(scene), _force(scene),
+            _gap(scene, summary))  # fmt: skip
     return {plot.name: plot for plot in made if plot is not None}
 
 
@@ -129,6 +131,19 @@ def _margin(scene: Scene, summary: Summary) -> Plot | None:
         scene, 'margin', 'Margin, positive inside', 'margin [mm]', signals, bounds,
         (min(-0.06 * room, smallest),), (0.0,),
     )  # fmt: skip
+
+
+def _posture(scene: Scene) -> Iterator[Plot]:
+    """Tilt of the root, and the probability of a fall, each whole and down to zero."""
+    risk = scene.evaluation.fall_probability
+    shown = [('tilt', 'Tilt of the root from upright', 'tilt [°]', np.degrees(scene.tilt))]
+    if risk is not None:
+        title = f'Probability of a fall within {HORIZON:.0f} s'
+        shown.append(('fall', title, 'probability [%]', 100.0 * risk))
+    for name, title, label, values in shown:
+        if np.isfinite(values).any():
+            whole = (0.0, max(5.0, float(np.nanmax(values))))
+            yield _plot(scene, name, title, label, {name: values}, include=whole)
 
 
 def _coordinates(scene: Scene) -> Iterator[Plot]:

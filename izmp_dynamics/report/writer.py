@@ -35,7 +35,9 @@ class ReportPaths:
     summary: Summary
 
 
-def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) -> ReportPaths:
+def write_report(
+    evaluation: Evaluation, folder: Path, *, static: bool = False, bag: str = ''
+) -> ReportPaths:
     """Write report.html and report.json into `folder`; existing ones are replaced.
 
     The page is self-contained: it needs no network and no other file. It plays the recording, if
@@ -46,6 +48,7 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
         evaluation: what to report.
         folder: made if it does not exist.
         static: write a page of pictures, without scripts.
+        bag: name of the recording, for the page.
 
     Returns:
         the paths of the two files (`html`, `json`) and the numbers that both state (`summary`).
@@ -55,13 +58,22 @@ def write_report(evaluation: Evaluation, folder: Path, *, static: bool = False) 
         ReportError: the files cannot be written.
     """
     scene = Scene(evaluation)
-    return write_summary(scene, summarise(scene), folder, static=static)
+    return write_summary(scene, summarise(scene), folder, static=static, bag=bag)
 
 
 def write_summary(
-    scene: Scene, summary: Summary, folder: Path, *, static: bool = False
+    scene: Scene,
+    summary: Summary,
+    folder: Path,
+    *,
+    static: bool = False,
+    bag: str = '',
+    command: str = '',
 ) -> ReportPaths:
-    """Write a report whose numbers are known already; see `write_report`."""
+    """Write a report whose numbers are known already; see `write_report`.
+
+    The page names the `command` that it comes from.
+    """
     from izmp_dynamics.report.page import render  # here, because jinja2 is needed here alone
 
     ground, plots = ground_of(scene, summary), plots_of(scene, summary)
@@ -83,7 +95,8 @@ def write_summary(
             figures = draw_pictures(scene, summary, ground, plots)
         except MissingDependencyError as error:
             absent.append(str(error))
-    texts = {html: render(report, figures, player, absent), data: text}
+    page = render(report, figures, player, absent, bag=bag, command=command)
+    texts = {html: page, data: text}
     try:  # 'backslashreplace': a name of a file need not be UTF-8; in JSON it is the same text
         write_together(
             {path: text.encode(errors='backslashreplace') for path, text in texts.items()}

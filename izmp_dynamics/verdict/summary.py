@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import mean
@@ -66,6 +67,8 @@ class Summary:
         pairs: the sources compared with each other.
         feet: the feet in the order of the robot file.
         external_forces: those besides gravity and ground contact: pushes, and what is an error.
+        largest_tilt: of the root from where it is while the robot stands [rad]; NaN if unknown.
+        largest_tilt_time: when.
         fall_alarm: what the fall alarm said; None where it is not evaluated.
         events: what happened when, in the order of time.
         findings: what a reader should know before trusting the numbers, with keys.
@@ -94,6 +97,8 @@ class Summary:
     pairs: tuple[PairStatistics, ...]
     feet: tuple[FootStatistics, ...]
     external_forces: ExternalForces
+    largest_tilt: float
+    largest_tilt_time: float
     fall_alarm: FallAlarmStatistics | None
     events: tuple[Event, ...]
     findings: tuple[Finding, ...]
@@ -156,6 +161,7 @@ def summarise(scene: Scene) -> Summary:
     doubts = forbidding(scene)
     verdict = judge(scene, tracks, forces, doubts)
     judged = tracks.get(verdict.judged_by or '')
+    largest_tilt, tilt_time = _largest(scene.timeline.time, scene.tilt)
     stamps = evaluation.stamps
     events = find_events(scene, judged, forces, verdict)
     falls = [(event.begin, event.end) for event in events if event.kind == 'fall']
@@ -187,6 +193,8 @@ def summarise(scene: Scene) -> Summary:
             for foot in evaluation.feet
         ),
         external_forces=forces,
+        largest_tilt=largest_tilt,
+        largest_tilt_time=tilt_time,
         fall_alarm=fall_alarm(scene, events),
         events=events,
         findings=(*doubts, *find(scene, tracks, judged, forces, falls)),
@@ -196,6 +204,14 @@ def summarise(scene: Scene) -> Summary:
         parameters=dict(evaluation.parameters),
         hashes=dict(evaluation.hashes),
     )
+
+
+def _largest(time: Array, values: Array) -> tuple[float, float]:
+    """The largest of (K,) values and when it is; NaN without any."""
+    if not np.isfinite(values).any():
+        return np.nan, np.nan
+    k = int(np.nanargmax(values))
+    return float(values[k]), float(time[k])
 
 
 def summary_of(evaluation: Evaluation) -> Summary:

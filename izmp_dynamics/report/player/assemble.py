@@ -1,6 +1,6 @@
 """The player as HTML: numbers, texts and code in one piece that needs nothing else."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
         styles=styles_of_uplot + text_file(__package__, STYLE),
         scripts='\n'.join(text_file(__package__, name) for name in SCRIPTS),
         remark=document['remark'],
+        findings=[*_alarm(summary), *summary.remarks],
     )
 
 
@@ -66,7 +67,7 @@ def player_document(
     scene: Scene, summary: Summary, plots: Iterable[Plot], block: Block
 ) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
-    playback = play_back(scene, summary.events)
+    playback, judged = play_back(scene, summary.events), summary.judged
     shapes: list[Shape] = []
     remark = 'The joints are not known, so the robot itself is not shown.'
     if scene.evaluation.motion is not None and playback.bodies.shape[1]:
@@ -76,6 +77,8 @@ def player_document(
         'format': FORMAT,
         'robot': summary.robot,
         'duration': scene.timeline.duration,
+        'start': str(summary.start_stamp),  # more digits than a number has there
+        'worst': float(np.nan_to_num(judged.averaged_margin_time)) if judged else 0.0,
         'weight': scene.weight,
         'judged': summary.verdict.judged_by,
         'remark': remark,
@@ -83,6 +86,11 @@ def player_document(
         'panels': [_series(plot, block) for plot in plots],
         'scene': _scene(scene, playback, shapes, block),
     }
+
+
+def _alarm(summary: Summary) -> Iterator[str]:
+    if summary.fall_alarm is not None:
+        yield f'Fall alarm: {summary.fall_alarm.sentence}'
 
 
 def _listed(event: Event) -> dict[str, Any]:

@@ -8,6 +8,8 @@ class Clock {
     this.time = 0;
     this.speed = 1;
     this.playing = false;
+    this.cursor = null; // time at the mouse, over a plot
+    this.whole = true; // whether all plots show everything that they can
     this.listeners = [];
   }
 
@@ -20,9 +22,25 @@ class Clock {
     this.notify();
   }
 
+  // The time whose values are read.
+  get read() { return this.cursor ?? this.time; }
+
+  point(time) {
+    if (time === this.cursor) return;
+    this.cursor = time;
+    this.notify();
+  }
+
+  // The whole recording, in the limits of each plot.
+  reset() {
+    this.whole = true;
+    this.show(0, this.duration);
+  }
+
   // What is shown; playing stays within it.
   show(begin, end) {
     this.range = [Math.max(0, begin), Math.min(this.duration, end)];
+    this.whole &&= this.range[0] === 0 && this.range[1] === this.duration;
     this.notify();
   }
 

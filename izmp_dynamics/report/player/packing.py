@@ -27,10 +27,13 @@ _ALIGNED = 4  # bytes; typed arrays of a browser begin at a multiple of their it
 
 
 class Block:
-    """Arrays one after the other, each described by its type, shape and offset."""
+    """Arrays one after the other, each described by its type, shape and offset.
+
+    Equal ones, as the times of all plots, are stored once.
+    """
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: dict[bytes, int] = {}  # content → offset
         self._size = 0
 
     def add(self, values: npt.ArrayLike, kind: str = 'f4') -> dict[str, Any]:
@@ -44,12 +47,12 @@ class Block:
             what the page needs to find it: kind, shape, offset [bytes].
         """
         array = np.ascontiguousarray(values, dtype=_TYPES[kind])
-        entry = {'kind': kind, 'shape': list(array.shape), 'offset': self._size}
         data = array.tobytes()
         data += b'\0' * (-len(data) % _ALIGNED)
-        self._parts.append(data)
-        self._size += len(data)
-        return entry
+        if data not in self._parts:
+            self._parts[data] = self._size
+            self._size += len(data)
+        return {'kind': kind, 'shape': list(array.shape), 'offset': self._parts[data]}
 
     @property
     def text(self) -> str:

@@ -11,20 +11,21 @@ async function play() {
   slider.max = String(page.duration);
   slider.addEventListener('input', () => clock.seek(Number(slider.value)));
   byId('play').addEventListener('click', () => clock.toggle());
-  byId('whole').addEventListener('click', () => clock.show(0, page.duration));
+  byId('whole').addEventListener('click', () => clock.reset());
   byId('speed').addEventListener('change', () => { clock.speed = Number(byId('speed').value); });
   clock.onChange(() => {
     slider.value = String(clock.time);
     byId('clock').textContent = `${clock.time.toFixed(2)} s`;
     byId('play').textContent = clock.playing ? '⏸' : '▶';
-    byId('whole').disabled = clock.range[0] === 0 && clock.range[1] === clock.duration;
+    byId('whole').disabled = clock.whole;
+    byId('cursor').textContent = atCursor(page, clock);
   });
   listEvents(page, clock);
   document.addEventListener('keydown', (event) => key(event, page, clock, times));
   document.documentElement.classList.add('playing');
   const uPlot = await library('player-uplot', 'uPlot');
   const parts = { clock, plots: makeSeries(uPlot, page, array, clock, byId('panels')) };
-  clock.notify();
+  clock.seek(page.worst);
   const toHash = () => {
     const time = /^#t=([0-9.]+)$/.exec(location.hash);
     if (time) clock.seek(Number(time[1]));
@@ -37,6 +38,13 @@ async function play() {
     byId('scene').textContent = `The scene needs WebGL, which this browser does not give (${error.message}).`;
   }
   return parts;
+}
+
+// The time at the cursor, else that of the slider, as the recording has it.
+function atCursor(page, clock) {
+  const stamp = BigInt(page.start) / 1000000n + BigInt(Math.round(1e3 * clock.read)), ms = Number(stamp);
+  const date = ms < 1e11 ? '' : ` (${new Date(ms).toISOString().slice(0, 23).replace('T', ' ')} UTC)`;
+  return `${clock.cursor === null ? 'Slider' : 'Cursor'} at ${clock.read.toFixed(3)} s · ROS stamp ${(ms / 1e3).toFixed(3)} s${date}`;
 }
 
 // Lists all events but touchdowns and lift-offs, which are listed where the reader wants them.
@@ -103,7 +111,7 @@ function key(event, page, clock, times) {
     ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     Home: () => clock.seek(clock.range[0]), End: () => clock.seek(clock.range[1]),
     n: () => next(1), p: () => next(-1), '+': () => speed(1), '-': () => speed(-1),
-    0: () => clock.show(0, page.duration),
+    0: () => clock.reset(),
   };
   if (!Object.hasOwn(actions, event.key)) return;
   const presses = event.target.tagName === 'BUTTON' && event.target.id !== 'play';

@@ -44,7 +44,7 @@ function makeStage(THREE, data, array, clock, page) {
   // ---- robot ----
   const root = new THREE.Group(), bodies = [];
   scene.add(root);
-  const painted = [];
+  const painted = [], skins = [];
   for (const shape of data.shapes) {
     bodies[shape.body] ??= root.add(new THREE.Group()).children.at(-1);
     const geometry = new THREE.BufferGeometry();
@@ -55,6 +55,7 @@ function makeStage(THREE, data, array, clock, page) {
     if (shape.colour) material.color.setRGB(...shape.colour); else painted.push([material, 'robot']);
     const mesh = new THREE.Mesh(geometry, material);
     mesh.castShadow = true;
+    skins.push(material);
     bodies[shape.body].add(mesh);
   }
 
@@ -167,7 +168,7 @@ function makeStage(THREE, data, array, clock, page) {
   if (data.shapes.length) layer('robot', 'robot', 'muted');
   layer('ground', 'support polygon', 'good');
   for (const track of tracks) layer(track.name, track.label, track.colour);
-  layer('force', 'contact forces, in the colours of their points', 'muted');
+  layer('force', 'contact forces', 'muted');
   layer('com', 'centre of mass', 'ink');
   if (pushes.some((value) => Number.isFinite(value))) layer('push', 'push', 'outside');
   if ((data.view !== 'root')) layer('follow', 'follow', 'muted');
@@ -278,7 +279,7 @@ function makeStage(THREE, data, array, clock, page) {
   }
 
   // ---- camera: drag turns, with shift or the right button moves; the wheel zooms ----
-  const eye = { azimuth: -0.75, elevation: 0.26, distance: 0, shift: new THREE.Vector3() };
+  const eye = { shift: new THREE.Vector3() };
   const pointers = new Map();
   const canvas = renderer.domElement;
   canvas.addEventListener('contextmenu', (event) => event.preventDefault());
@@ -311,11 +312,27 @@ function makeStage(THREE, data, array, clock, page) {
     zoom(Math.exp(0.001 * event.deltaY));
     render();
   }, { passive: false });
-  canvas.addEventListener('dblclick', () => {
-    eye.shift.set(0, 0, 0);
-    eye.distance = 0;
+  // Presets: where the camera looks, in heights of the root, from how far, how steeply, and from
+  // where the robot heads to.
+  const views = { robot: [1, 4, 0.26, -0.75], feet: [0.12, 2, 0.5, -0.75], above: [0, 2.6, 1.54, Math.PI] };
+  function view(name) {
+    const [height, far, elevation, azimuth] = views[name], { x, y, z, w } = root.quaternion;
+    const heading = Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z));
+    eye.shift.set(0, 0, (height - 1) * centre.z);
+    // from above the robot hides its feet
+    for (const skin of skins) Object.assign(skin, { transparent: name === 'above', opacity: name === 'above' ? 0.25 : 1 });
+    Object.assign(eye, { elevation, azimuth: azimuth + heading, distance: far * Math.max(centre.z, 0.1) });
     render();
-  });
+  }
+  for (const name of Object.keys(views)) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = name;
+    button.dataset.view = name;
+    button.addEventListener('click', () => view(name));
+    byId('views').append(button);
+  }
+  canvas.addEventListener('dblclick', () => view('robot'));
 
   function zoom(factor) { eye.distance = Math.min(60, Math.max(0.2, eye.distance * factor)); }
 
@@ -325,7 +342,6 @@ function makeStage(THREE, data, array, clock, page) {
     asked = true;
     requestAnimationFrame(() => {
       asked = false;
-      if (!eye.distance) eye.distance = 4 * Math.max(centre.z, 0.1);
       const target = centre.clone().add(eye.shift), flat = Math.cos(eye.elevation);
       camera.position.set(Math.cos(eye.azimuth) * flat, Math.sin(eye.azimuth) * flat, Math.sin(eye.elevation))
         .multiplyScalar(eye.distance).add(target);
@@ -358,5 +374,6 @@ function makeStage(THREE, data, array, clock, page) {
   fit();
   clock.onChange(show);
   show();
+  view('robot');
   return { root, tracks, times };
 }
