@@ -12,7 +12,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.checked import end_if_refused, flag
-from izmp_dynamics.launching.graph import GRAPH, declared, given
+from izmp_dynamics.launching.graph import GRAPH, declared, given, refuse_taken_place
 from izmp_dynamics.launching.node import node, robot_state_publisher
 from izmp_dynamics.launching.parameter_file import stated
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -20,27 +20,27 @@ from izmp_dynamics.nodes.registry import SEPARATE, TASKS
 
 TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
-    'frame_prefix',
+    'frame_prefix', 'results_namespace',
 )  # fmt: skip
 OF_ROBOT = ('robot', 'urdf', 'robot_description', 'frame_prefix')
 """What robot_state_publisher must know of the nodes' parameters."""
 
-FLAGS = ('autostart', 'use_sim_time', 'reliable_inputs')
+FLAGS = ('autostart', 'use_sim_time', 'reliable_inputs', 'publish_tf')
+SWITCHES = (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'overwrite', 'rviz')
 
 
 def generate_launch_description() -> LaunchDescription:
     """Describe nodes, recorder and views."""
-    return LaunchDescription([*declared(GRAPH), OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [*declared(GRAPH), refuse_taken_place(), OpaqueFunction(function=_start)]
+    )
 
 
 def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     values = given(context, *GRAPH)
     if not values['robot'] and not values['params_file']:
         raise RuntimeError('State the robot file, robot:=my_robot.yaml, or a params_file.')
-    on = {
-        name: flag(name, values[name])
-        for name in (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'rviz')
-    }
+    on = {name: flag(name, values[name]) for name in SWITCHES if values[name]}
     seen = dict(values)
     if values['params_file']:
         outer = context.launch_configurations.get('ros_namespace', '')
@@ -60,7 +60,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[GroupAction]:
     """The nodes that evaluate, which are started again if they die, and the recorder."""
     texts = {name: values[name] for name in TEXTS if values[name]}
-    flags = {name: on[name] for name in FLAGS}
+    flags = {name: on[name] for name in FLAGS if name in on}
     parameters = [
         *([values['params_file']] if values['params_file'] else []),
         {name: ParameterValue(text, value_type=str) for name, text in texts.items()} | flags,
@@ -80,6 +80,7 @@ def _nodes(values: dict[str, str], on: dict[str, bool]) -> list[GroupAction]:
         parameters=[
             {
                 'output': ParameterValue(values['bag'], value_type=str),
+                'overwrite': on['overwrite'],
                 'use_sim_time': on['use_sim_time'],
             }
         ],

@@ -12,7 +12,14 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.checked import flag
-from izmp_dynamics.launching.graph import declared, given, graph, graph_arguments, parameters
+from izmp_dynamics.launching.graph import (
+    declared,
+    given,
+    graph,
+    graph_arguments,
+    parameters,
+    refuse_taken_place,
+)
 from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {
@@ -34,6 +41,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *declared(ARGUMENTS),
+            refuse_taken_place('output'),
             OpaqueFunction(function=_player),
             graph(bag=LaunchConfiguration('output')),
         ]
@@ -44,7 +52,10 @@ def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     recorded = flag('record', given(context, 'record')['record'])
     player = node(
         'player',
-        parameters=[parameters(bag=str, robot=str, rate=float), {'wait_for_recorder': recorded}],
+        parameters=[
+            parameters(bag=str, robot=str, rate=float, results_namespace=str),
+            {'wait_for_recorder': recorded},
+        ],
         on_exit=_end,
     )
     return [GroupAction([PushRosNamespace(LaunchConfiguration('namespace')), player])]

@@ -19,7 +19,14 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.checked import end_if_refused
-from izmp_dynamics.launching.graph import declared, given, graph, graph_arguments, parameters
+from izmp_dynamics.launching.graph import (
+    declared,
+    given,
+    graph,
+    graph_arguments,
+    parameters,
+    refuse_taken_place,
+)
 from izmp_dynamics.launching.node import node, without_traceback
 
 ARGUMENTS = {
@@ -69,6 +76,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *declared(ARGUMENTS | OF_GRAPH),
+            refuse_taken_place(),
             GroupAction([namespace, *balancing]),
             OpaqueFunction(function=_graph, condition=IfCondition(LaunchConfiguration('izmp'))),
         ]

@@ -7,7 +7,13 @@ from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.checked import end_if_refused
-from izmp_dynamics.launching.graph import declared, graph, graph_arguments, parameters
+from izmp_dynamics.launching.graph import (
+    declared,
+    graph,
+    graph_arguments,
+    parameters,
+    refuse_taken_place,
+)
 from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {
@@ -42,10 +48,21 @@ def generate_launch_description() -> LaunchDescription:
     motion = [
         node(
             'simulation',
-            parameters=[gait, parameters(loop=bool, lockstep=bool), {'publish_clock': clock}],
+            parameters=[
+                gait,
+                parameters(loop=bool, lockstep=bool, results_namespace=str),
+                {'publish_clock': clock},
+            ],
             on_exit=end_if_refused,
         ),
         node('motion', parameters=[gait], on_exit=end_if_refused),
     ]
     namespace = PushRosNamespace(LaunchConfiguration('namespace'))
-    return LaunchDescription([*declared(ARGUMENTS), GroupAction([namespace, *motion]), graph()])
+    return LaunchDescription(
+        [
+            *declared(ARGUMENTS),
+            refuse_taken_place(),
+            GroupAction([namespace, *motion]),
+            graph(),
+        ]
+    )

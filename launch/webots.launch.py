@@ -22,12 +22,15 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.checked import number
-from izmp_dynamics.launching.graph import declared, given
+from izmp_dynamics.launching.graph import declared, given, refuse_taken_place
 
 if TYPE_CHECKING:
     from izmp_lab.simulation.webots.world import World
 
-GRAPH = ('namespace', 'frame_prefix', 'composed', 'record', 'bag', 'rviz', 'evaluation_frame')
+GRAPH = (
+    'namespace', 'frame_prefix', 'composed', 'record', 'bag', 'overwrite', 'rviz',
+    'evaluation_frame',
+)  # fmt: skip
 """Arguments that izmp.launch.py gets."""
 
 ARGUMENTS = {
@@ -55,6 +58,7 @@ ARGUMENTS = {
     ),
     'record': ('false', 'Record all topics.'),
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
+    'overwrite': ('false', 'Replace an earlier recording in that folder.'),
     'rviz': ('false', 'Start rviz with the view of this package.'),
 }
 
@@ -71,7 +75,9 @@ NO_WEBOTS = (
 
 def generate_launch_description() -> LaunchDescription:
     """Describe the arguments; the rest follows when they are known."""
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [*declared(ARGUMENTS), refuse_taken_place(), OpaqueFunction(function=_start)]
+    )
 
 
 def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:

@@ -83,6 +83,7 @@ def test_an_alarm_ends_when_nothing_comes_any_more(handed_out):
     for output in made:
         output.ahead = False
     assert health.status().message.startswith('Fall alarm: ')
+    assert health.logged == health.status().message  # which a report does not log again
     assert topics['fall_alarm'].published == [True, True]
     joints.last -= 60.0
     outputs._put_at -= 60.0

@@ -274,6 +274,7 @@ def test_a_parameter_file_reaches_the_nodes_and_arguments_have_precedence(instal
     ('arguments', 'sentence'),
     [
         (['robot:=absent.yaml'], 'absent.yaml'),
+        ([f'robot:={ROBOT}', 'record:=true', f'bag:={ROOT}'], f"'{ROOT}' exists"),
         ([f'robot:={ROBOT}', 'urdf:=absent.urdf'], 'absent.urdf'),
         ([], 'State the robot file'),
         (
@@ -303,12 +304,14 @@ def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, se
             "rate is 'x'; a number is needed.",
         ),
         ('replay', ['bag:=absent', f'robot:={ROBOT}'], "There is no bag at 'absent'"),
+        ('simulation', ['record:=true', f'bag:={ROOT}'], 'overwrite:=true to replace it'),
     ],
 )
 def test_what_cannot_be_used_ends_the_launch(installed, tmp_path, name, arguments, sentence):
     launched = Launched(tmp_path, f'{name}.launch.py', *arguments)
     assert launched.process.wait(PATIENCE) != 0
     assert sentence in launched.said
+    assert f'bag:={ROOT}' not in arguments or 'process started' not in launched.said
 
 
 def test_a_start_that_compiles_is_interrupted_in_good_order(installed, tmp_path, monkeypatch):

@@ -2,7 +2,21 @@
 
 import pytest
 
-from izmp_dynamics.launching.checked import flag, number
+from izmp_dynamics.bags.writer import BagWriter
+from izmp_dynamics.launching.checked import flag, free_place, number
+
+
+def test_a_second_recording_is_refused_unless_it_may_replace_the_first(tmp_path):
+    place = tmp_path / 'bag'
+    with BagWriter(place):
+        pass
+    before = [*place.iterdir()]
+    with pytest.raises(RuntimeError, match=r'bag. exists; .* set overwrite:=true'):
+        free_place(str(place), overwrite=False)
+    free_place(str(place), overwrite=True)
+    free_place(str(tmp_path / 'another'), overwrite=False)
+    assert [*tmp_path.iterdir()] == [place]
+    assert [*place.iterdir()] == before
 
 
 def test_a_number_is_read():

@@ -183,6 +183,19 @@ def test_a_position_that_is_the_own_result_is_refused(robot_yaml, topic, tmp_pat
     for name in ('localizer', 'izmp', 'composed'):
         with raising(Exception, 'own_odometry', topic=topic):
             node_class(name)(overrides=parameters(robot=str(path)))
+    given = parameters(robot=str(path), results_namespace='izmp')
+    node_class('localizer')(overrides=given).destroy_node()  # the robot's odom is not its own
+
+
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
+def test_all_results_can_be_below_a_namespace(sound_bag, biped31, names):
+    with PlayedGraph(biped31, parameters(results_namespace='izmp'), names) as graph:
+        graph.play(sound_bag)
+        services = dict(graph.node('izmp').get_service_names_and_types())
+    assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
+    assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
+    assert len(graph.messages['/izmp/ir_md/izmp']) > 100
+    assert '/izmp/tare' in services
 
 
 def expected_in(frame, expected):

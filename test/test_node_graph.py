@@ -18,8 +18,8 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.method import Filter, LowPass
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import health
-from izmp_dynamics.nodes.health import ERROR, OK, WARN
-from izmp_dynamics.nodes.messages import vector
+from izmp_dynamics.nodes.health import ERROR, OK
+from izmp_dynamics.nodes.messages import ANY_ANGLE, vector
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
 from izmp_dynamics.sensing.noise import degrees
@@ -349,7 +349,9 @@ def test_the_izmp_has_the_covariance_of_its_recording(
     found = found.reshape(-1, 6, 6)
     compared = found[settled:, :3, :3], expected[settled:]
     np.testing.assert_allclose(*compared, rtol=1e-9, atol=1e-18)
-    assert not found[:, 3:].any()
+    assert not found[:, :3, 3:].any()
+    assert (found[:, 3:, 3:] == ANY_ANGLE * np.eye(3)).all()
+    assert {messages[stamp].pose.pose.orientation.w for stamp in messages} == {1.0}
     points = [vector(messages[stamp].pose.pose.position) for stamp in sorted(messages)]
     np.testing.assert_allclose(points, result.points['mr_ad'][known][late:], rtol=0, atol=1e-9)
     sigma = 1e3 * np.sqrt(np.diagonal(expected, axis1=1, axis2=2))[:, :2]
@@ -450,7 +452,7 @@ def test_nothing_is_published_of_instants_whose_joints_are_not_known(sound_bag, 
 def test_what_keeps_the_composed_node_waiting_is_stated(
     sound_bag, robot_yaml, tmp_path, monkeypatch
 ):
-    """At first as a warning, as the sensor may still come."""
+    """At first as a note, as the sensor may still come."""
     feet = [dict(foot, wrench=dict(foot['wrench'])) for foot in robot_yaml['feet']]
     del feet[0]['wrench']['frame']
     path = written(robot_yaml, tmp_path, feet=feet)
@@ -458,7 +460,7 @@ def test_what_keeps_the_composed_node_waiting_is_stated(
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), COMPOSED) as graph:
         (node,) = graph.nodes
         graph.play(sound_bag, lambda name, message: None if name.endswith(topic) else message)
-        for awaited, expected in ((1000.0, WARN), (0.0, ERROR)):
+        for awaited, expected in ((1000.0, OK), (0.0, ERROR)):
             monkeypatch.setattr(health, 'AWAITED', awaited)
             node.inspect()
             level, values = graph.status(node)

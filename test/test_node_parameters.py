@@ -188,6 +188,38 @@ def test_what_is_advised_against_late_results_is_not_done_already(monkeypatch, c
     assert 'ower the rates of the sensors or rates.bus' in values['finding late']
 
 
+def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(monkeypatch):
+    """Not of the silence before the first one, nor of the second in which it comes."""
+    times = [1000.0]
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
+    health = Health('/acd', 'biped', lambda topic: 1)
+    health.inputs.append(Input('/joint_states', '', last=times[-1]))
+
+    def found(messages):
+        for _ in range(messages):
+            health.inputs[0].received(0)
+        times.append(times[-1] + 1.0)
+        return [item.key for item in health.status().values if 'burst' in item.key]
+
+    assert not any(found(each) for each in (0, 0, 0, 0, 0, 33, 498, 500, 500, 0, 250, 500, 500))
+    assert found(5000) == ['finding burst[/joint_states]']
+
+
+def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_finding():
+    health = Health('/izmp', 'biped', lambda topic: 1)
+    entry = Input('/gps', '', signal='position')
+    health.inputs.append(entry)
+
+    def found(stamp):
+        entry.received(stamp)
+        health.count('position', Reason.NO_SAMPLE, number=28)
+        values = {item.key: item.value for item in health.status().values}
+        return values['position.no_sample'], 'finding position.no_sample' in values
+
+    assert found(10**9) == ('28', False)
+    assert found(4 * 10**9) == ('56', True)
+
+
 def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
@@ -245,12 +277,14 @@ def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
     health.begin()
     assert health.status().level == OK
     now += AWAITED - 0.1
-    assert health.status().level == WARN
+    status = health.status()
+    assert status.level == OK
+    assert status.message.startswith('No message on /joint_states so far.')
     now += 0.1
     assert health.status().level == ERROR
     health.begin()  # deactivated and activated again
     now += 5.0
-    assert health.status().level == WARN
+    assert health.status().level == OK
     entry.received(0)
     assert health.status().level == OK
     now += 2.0

@@ -4,11 +4,13 @@ Sensors are asked for reliable delivery, so that a busy computer does not lose t
 """
 
 import math
+import re
 import resource
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -107,6 +109,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
             player.play(given_up, is_behind)
         finally:
             timer.cancel()
+        played = time.time()
 
         def is_complete():
             """Whether the last results are there: what is lost on its way comes seconds later."""
@@ -120,6 +123,7 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
         wait_until(is_complete)
         player.close()
     assert nodes.statuses == dict.fromkeys(processes, 0)
+    assert not [found for name in processes for found in doubts(nodes.log(name), played)]
     for topic, values in results.items():
         assert_same(listener, topic, expected.stamps[known[topic]], values[known[topic]])
     live = [message.data for message in listener.messages['/margin']]
@@ -128,6 +132,13 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     assert len(fall) - len(live) < 70  # from when it is known that somebody subscribes
     np.testing.assert_allclose(live, fall[-len(live) :], rtol=0, atol=1e-9)
     assert not any(message.data for message in listener.messages['/fall_alarm'])
+
+
+def doubts(log, until):
+    """Warnings and errors of a log until then [s], but for silence where the player waited."""
+    lines = re.findall(r'^\[(?:WARN|ERROR)\] \[([0-9.]+)\] (.*)', log, re.MULTILINE)
+    said = [text for at, text in lines if float(at) < until]
+    return [text for text in said if not re.search(r'No message on .* for [0-9]+ s', text)]
 
 
 def listening(node):

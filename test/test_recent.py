@@ -1,5 +1,6 @@
 """Events of the last seconds of a running robot: those that the report finds in a recording."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -40,12 +41,17 @@ def instants(evaluation, up=None):
 
 def live(evaluation, up=None, falls=None):
     """The events of the last seconds of an evaluation."""
+    return judged(evaluation, up, falls).events
+
+
+def judged(evaluation, up=None, falls=None):
+    """What is found in the last seconds of an evaluation."""
     feet = [SimpleNamespace(name=foot.name, wrench=None) for foot in evaluation.feet]
     robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity)
     recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
     for k, instant in enumerate(instants(evaluation, up)):
         recent.see(instant._replace(fall=None if falls is None else falls[k]))
-    return recent.judge(recent.snapshot()).events
+    return recent.judge(recent.snapshot())
 
 
 def tipped(evaluation, start=6.0, within=0.6):
@@ -68,15 +74,30 @@ def test_a_robot_that_tips_over_with_its_soles_falls_where_the_vertical_is_known
     assert not {event.kind for event in live(evaluation)} & set(FALL)
 
 
-def test_a_push_is_found():
-    evaluation = standing(9.0)
-    within = (evaluation.time >= 6.0) & (evaluation.time < 6.2)
+def pushed(evaluation, at):
+    """A push of 60 N for 0.2 s."""
+    within = (evaluation.time >= at) & (evaluation.time < at + 0.2)
     wrench = evaluation.tracks['mr_ad'].wrench.copy()
     wrench[within, :3] += 60.0 * evaluation.nif_R_root()[within, 0]
     tracks = evaluation.tracks | {'mr_ad': replace(evaluation.tracks['mr_ad'], wrench=wrench)}
-    (push,) = [e for e in live(replace(evaluation, tracks=tracks)) if e.kind == 'push']
+    return replace(evaluation, tracks=tracks)
+
+
+def test_a_push_is_found():
+    evaluation = pushed(standing(9.0), 6.0)
+    (push,) = [e for e in live(evaluation) if e.kind == 'push']
     assert (push.begin, push.end) == pytest.approx((5.0, 5.2), abs=0.03)
     assert push.size == pytest.approx(60.0, rel=0.1)
+
+
+def test_sentences_count_from_the_first_instant_and_state_the_stamp():
+    """Of a push at 9 s, which is 6.5 s after the begin of the last seconds."""
+    evaluation = pushed(standing(10.5), 9.0)
+    (sentence,) = [f.sentence for f in judged(evaluation).findings if f.kind == 'push']
+    seconds, stamp = re.search(r'at ([0-9.]+) s \(stamp ([0-9.]+)\)', sentence).groups()
+    assert float(seconds) == pytest.approx(9.0, abs=0.03)
+    start = evaluation.stamps[0] * 1e-9
+    assert float(stamp) == pytest.approx(start + float(seconds), abs=0.01)
 
 
 def test_a_clock_that_is_set_back_begins_a_new_era():

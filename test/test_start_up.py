@@ -94,8 +94,7 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too():
     process = busy(f'keep = lambda _: ctypes.PyDLL(None).sleep(1000); {keeps}; started(0.3)')
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
-    assert 'in <lambda>' in errors
+    assert (process.returncode, errors) == (0, '')
 
 
 def refused(folder, *arguments):

@@ -1,7 +1,9 @@
 """What ends a launch: arguments that are no number or flag, and nodes that refuse to work."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.nodes.main import REFUSED
 
 Number = TypeVar('Number', float, int)
@@ -40,6 +42,21 @@ def flag(name: str, text: str) -> bool:
         return _FLAGS[text.strip().lower()]
     except KeyError:
         raise _refused(name, text, bool) from None
+
+
+def free_place(folder: str, overwrite: bool) -> None:
+    """Make sure that a recording can be written, before anything starts.
+
+    Raises:
+        RuntimeError: if not; launch prints it.
+    """
+    from izmp_dynamics.bags.writer import BagWriter  # what does not record need not wait for it
+
+    try:
+        BagWriter(Path(folder).expanduser(), overwrite=overwrite).try_place()
+    except BagError as error:
+        taken = f"'{folder}' exists; name another folder, or set overwrite:=true to replace it."
+        raise RuntimeError(taken if error.kind == 'place_taken' else str(error)) from None
 
 
 def _refused(name: str, text: str, kind: type) -> RuntimeError:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_context import LaunchContext
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import NEEDED, flag, number
+from izmp_dynamics.launching.checked import NEEDED, flag, free_place, number
 
 Arguments = Mapping[str, tuple[str | None, str]]
 """Name → default and description; None: the argument must be given."""
@@ -90,6 +90,16 @@ GRAPH: Arguments = {
         'true',
         'Nodes configure and activate themselves; false: a lifecycle manager does it.',
     ),
+    'publish_tf': (
+        '',
+        'Broadcast the pose of the robot in the world, and the frame nif, on /tf; false where an '
+        'estimator on the robot does. If empty, what params_file says, or true.',
+    ),
+    'results_namespace': (
+        '',
+        "Namespace of the results within the nodes' own: izmp keeps odom, cop, events, markers … "
+        'apart from topics of other packages with the same names.',
+    ),
     'use_sim_time': ('false', 'Take the time from /clock.'),
     'reliable_inputs': ('false', "Ask for reliable delivery of the sensors' topics."),
     'evaluation_frame': (
@@ -102,9 +112,25 @@ GRAPH: Arguments = {
     ),
     'record': ('false', 'Record all topics.'),
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
+    'overwrite': ('false', 'Replace an earlier recording in that folder.'),
     'rviz': ('false', 'Start rviz with the view of this package.'),
 }
 """The arguments of izmp.launch.py."""
+
+
+def refuse_taken_place(bag: str = 'bag') -> OpaqueFunction:
+    """Refuse a recording whose folder is taken, before anything starts.
+
+    Args:
+        bag: the argument that names the folder, beside record and overwrite.
+    """
+
+    def refuse(context: LaunchContext) -> None:
+        values = given(context, 'record', 'overwrite', bag)
+        if flag('record', values['record']):
+            free_place(values[bag], flag('overwrite', values['overwrite']))
+
+    return OpaqueFunction(function=refuse)
 
 
 def graph_arguments(**defaults: str) -> dict[str, tuple[str | None, str]]:

@@ -47,6 +47,7 @@ class FallOutputs:
             self._alarm(_message, stamp, alarm)
         if alarm and not self._reason:
             self._reason = f'Fall alarm: {risk.sentence()}'
+            self._health.logged = self._reason
             self._log.error(self._reason, throttle_duration_sec=1.0)
         elif not alarm:
             self._reason = ''

@@ -17,7 +17,16 @@ from rclpy.parameter import Parameter
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import ERROR, OK, STARTUP, WARN, Input, diagnostic_array
+from izmp_dynamics.nodes.health import (
+    ERROR,
+    OK,
+    STARTUP,
+    WAITING,
+    WARN,
+    WORKING,
+    Input,
+    diagnostic_array,
+)
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, some_are_behind
 from izmp_dynamics.nodes.rate_watch import RateWatch
@@ -427,10 +436,14 @@ class GraphNode(TopicNode):
             status = self.health.status()
         self._diagnostics.publish(diagnostic_array(now, status))
         log = self.get_logger()
+        if status.message == self.health.logged:
+            return
         if status.level == ERROR:
             log.error(status.message, throttle_duration_sec=10.0)
         elif status.level == WARN:
             log.warning(status.message, throttle_duration_sec=10.0)
+        elif status.message not in (WORKING, WAITING):
+            log.info(status.message, throttle_duration_sec=10.0)
 
     def _look_for_new_rates(self) -> None:
         """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
@@ -457,7 +470,7 @@ class GraphNode(TopicNode):
         dead = self.health.pause(entry) > REPLACED_AFTER
         if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
             entry.replaced += 1
-            self.get_logger().warning(f'No message on {entry.topic}: subscribing again.')
+            self.get_logger().info(f'No message on {entry.topic}: subscribing again.')
 
 
 def _each(piece: Evaluated) -> Iterator[Evaluated]:

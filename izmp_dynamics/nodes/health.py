@@ -24,8 +24,8 @@ _SILENT_SENSOR = (
 _SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
 
 AWAITED = 30.0
-"""Time of work after which it is an error that an input has never come, and time after which it
-is a warning that the publisher of /clock has gone [s]."""
+"""Time of work up to which an input that has never come may still be starting, and time after
+which it is a warning that the publisher of /clock has gone [s]."""
 
 AGE_LIMIT = 0.1
 """Results that are older when they are published are late [s]."""
@@ -46,6 +46,9 @@ _BURST = 5.0
 
 _USUAL = 8
 """Rates from which the usual one is known."""
+
+WORKING, WAITING = 'working', 'waiting'
+"""Messages of a status with and without results, where nothing else is to be said."""
 
 _CLOCKS_DIFFER = 10.0
 """Beyond this age, stamps and clock have nothing to do with each other [s]."""
@@ -88,6 +91,7 @@ class Input:
     missed: int = 0
     _first: int = 0
     _before: int = 0
+    _flows: bool = False
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
 
     def received(self, stamp: int) -> None:
@@ -113,7 +117,9 @@ class Input:
         """Messages per second since the last call, and how many there usually are."""
         usual = float(np.median(self._rates)) if len(self._rates) > _USUAL // 2 else 0.0
         rate, self._before = (self.count - self._before) / elapsed, self.count
-        self._rates.append(rate)
+        if rate and self._flows:  # else messages came in a part of the time only
+            self._rates.append(rate)
+        self._flows = rate > 0.0
         return rate, usual
 
 
@@ -126,6 +132,9 @@ class Health:
         publishers: counts the nodes that publish a topic.
         age_limit: age of results beyond which they are late [s].
         composed: whether the whole graph is one node, as is advised where it is too slow.
+
+    Attributes:
+        logged: a sentence that the log has already, so that a report does not repeat it there.
     """
 
     def __init__(
@@ -145,6 +154,7 @@ class Health:
         self.counts: defaultdict[str, Faults] = defaultdict(Counter)
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
+        self.logged = ''
         self._publishers = publishers
         self._late_because = _LATE.format('Lower' if composed else 'Set composed:=true, lower')
         self._remarks: dict[str, Finding] = {}
@@ -166,7 +176,7 @@ class Health:
     @property
     def absent(self) -> Level:
         """Level of the absence of what has never come: at first it may still come."""
-        return 'warning' if time.monotonic() - self._begin < AWAITED else 'error'
+        return 'note' if time.monotonic() - self._begin < AWAITED else 'error'
 
     @property
     def silent(self) -> list[str]:
@@ -273,10 +283,10 @@ class Health:
             level=level,
             name=self.name,
             message=_in_one(worst, findings)
-            if worst is not None and level != OK
-            else 'working'
+            if worst is not None and (level != OK or 'absent' in worst.data)
+            else WORKING
             if self.outputs and self._halted < SILENT
-            else 'waiting',
+            else WAITING,
             hardware_id=self.robot,
             values=[
                 *(KeyValue(key=key, value=value) for key, value in values.items()),
@@ -309,7 +319,7 @@ class Health:
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
             absent = 'error' if entry.count else self.absent
-            level = absent if entry.required else 'warning'
+            level = absent if entry.required or absent == 'note' else 'warning'
             sentence = f'No message on {entry.topic} {since}. {why}'
             data = {'absent': entry.topic}
             found.append(Finding('no_message', level, sentence, subject=entry.topic, data=data))
@@ -329,10 +339,16 @@ class Health:
         }
         new = counts - self._reported
         self._reported = counts
+        begins = {
+            entry.signal
+            for entry in self.inputs
+            if entry.newest - entry.since < STARTUP * NANOSECONDS
+        }
         return [
             self._counted(signal, fault, number)
             for (signal, fault), number in new.most_common()
             if fault.reason is not Reason.INTERPOLATED
+            and not (fault.reason is Reason.NO_SAMPLE and signal in begins)
         ]
 
     def _counted(self, signal: str, fault: Fault, number: int) -> Finding:

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
@@ -43,6 +44,8 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, overrides: Iterable[Parameter] = ()) -> None:
         super().__init__(name, parameter_overrides=list(overrides))
+        self._answer_change = self._service_change_state.callback
+        self._service_change_state.callback = self._change_state
         self.receiver = Receiver()
         self.is_active = self.is_configured = False
         self._lock = threading.RLock()
@@ -50,6 +53,15 @@ class ManagedNode(LifecycleNode):
         self._autostart = fixed(
             self, 'autostart', True, 'configure and activate at the start; else a manager does it'
         )
+
+    def _change_state(self, request: Any, response: Any) -> Any:
+        """Answer a request also if the state does not allow it, where rclpy raises an error."""
+        try:
+            return self._answer_change(request, response)
+        except _rclpy.RCLError as error:
+            self.get_logger().warning(f'The state is not changed: {error}')
+            response.success = False
+            return response
 
     def destroy_node(self) -> None:
         """Destroy the node and its state machine, which rclpy leaves.

@@ -11,9 +11,11 @@ from trajectory_msgs.msg import JointTrajectory
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.parameters import result_topic
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.registry import SEPARATE, TASKS
 from izmp_dynamics.nodes.wire import stamp_of_bytes
+from izmp_dynamics.results.topics import TOPICS
 from izmp_dynamics.signals.clock import AHEAD, BACK
 
 COMPOSED = TASKS['composed'].node
@@ -97,6 +99,8 @@ class Listeners:
         }
 
     def _subscriptions(self, topic: str) -> Any:
+        if topic in TOPICS and topic not in self._played:
+            topic = result_topic(self._node, topic)
         name = self._node.resolve_topic_name(topic)
         return self._node.get_subscriptions_info_by_topic(name)
 

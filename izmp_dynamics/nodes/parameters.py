@@ -50,6 +50,19 @@ def fixed(
     return node.declare_parameter(name, default, descriptor).value
 
 
+def result_topic(node: Any, name: str) -> str:
+    """Name of a topic of results, or of a service, in the namespace that they have.
+
+    Args:
+        node: its parameter is results_namespace.
+        name: e.g. 'odom'.
+    """
+    within: str = fixed(
+        node, 'results_namespace', '', "namespace of all results within the nodes' own, e.g. izmp"
+    )
+    return f'{within.rstrip("/")}/{name}' if within else name
+
+
 def _limit(descriptor: ParameterDescriptor, kind: type, lower: float, upper: float) -> None:
     if kind is float:
         descriptor.floating_point_range = [
@@ -322,7 +335,7 @@ ELSEWHERE = frozenset(
     (
         *('robot', 'urdf', 'robot_description', 'robot_description_topic', 'reliable_inputs'),
         *('result_age_limit', 'autostart', 'frame_prefix', 'world_frame', 'publish_tf'),
-        *('evaluation_frame', 'use_sim_time'),
+        *('evaluation_frame', 'use_sim_time', 'results_namespace'),
     )
 )
 """Parameters of some nodes, beside the settings; a file for all nodes may hold them."""

@@ -11,6 +11,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
+from trajectory_msgs.msg import JointTrajectory
 
 from izmp_dynamics.bags.batch import Message, resolve_topic
 from izmp_dynamics.bags.reader import BagReader
@@ -20,7 +21,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.others import GraphPace, Listeners, said
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.pause import some_are_behind
 from izmp_dynamics.nodes.process import shut_down, until_shutdown
 from izmp_dynamics.nodes.qos import DEPTH, RESULT
@@ -161,7 +162,7 @@ class BagPlayer:
 
         watches = [
             self.node.create_subscription(PointStamped, topic, note, RESULT, raw=True)
-            for topic in RESULTS
+            for topic in (result_topic(self.node, name) for name in RESULTS)
         ]
         quiet = QUIET + RELIABLE_PATIENCE if self.ends_uneven else QUIET
         while not stop.is_set() and time.monotonic() - last < quiet:
@@ -244,7 +245,11 @@ class Player(Node):
         self._player.observe = self._observe
         self._player.pass_time = self._publish_clock
         ahead = self._player.joints_in(DEPTH // 2)
-        self._paces = GraphPace(self, ahead), GraphPace(self, ahead, RESULTS[0], PointStamped)
+        followed = {'joint_kinematics': JointTrajectory, RESULTS[0]: PointStamped}
+        self._paces = [
+            GraphPace(self, ahead, result_topic(self, name), kind)
+            for name, kind in followed.items()
+        ]
         self._clock_publisher = self.create_publisher(Clock, '/clock', 10)
         self._published = 0
         self._stop = threading.Event()

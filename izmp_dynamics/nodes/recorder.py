@@ -48,7 +48,11 @@ class Recorder(Node):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('recorder', parameter_overrides=list(options.pop('overrides', ())))
+        super().__init__(
+            'recorder',
+            parameter_overrides=list(options.pop('overrides', ())),
+            enable_rosout=False,  # the last lines come when ROS is shut down
+        )
         output = fixed(self, 'output', 'izmp_bag', 'folder of the bag, which must not exist')
         storage = fixed(self, 'storage', 'mcap', 'mcap or sqlite3')
         overwrite = fixed(self, 'overwrite', False, 'replace an earlier bag')

@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.feet import Foot, FootWrench
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.parameters import result_topic
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
@@ -37,7 +38,8 @@ class Tare:
     def __init__(self, node: TopicNode) -> None:
         self._node = node
         self._feet: UnloadedFeet | None = None
-        node.serve('tare', self.tare)
+        self._service = node.resolve_service_name(result_topic(node, 'tare'))
+        node.serve(self._service, self.tare)
 
     def watch(self, rig: Rig) -> UnloadedFeet | None:
         """What is to be shown the feet of a stage; None if they cannot be tared."""
@@ -66,7 +68,7 @@ class Tare:
                 f"In the air the force sensor of foot '{foot}' reads {force:.1f} N, "
                 f'{force / weight:.0%} of the weight, and {moment:.2f} N·m, which shifts the CoP '
                 f'by up to {1e3 * moment / weight:.0f} mm, without load: lift it and call the '
-                f'service {self._node.resolve_service_name("tare")}, or set feet[{foot}].wrench.'
+                f'service {self._service}, or set feet[{foot}].wrench.'
                 f'{_key(self._offset(foot, swing))} in the robot file.'
             )
             health.remark(finding, 'warning', sentence)

@@ -1,5 +1,6 @@
 """What a node of the graph has beside its evaluator: robot, parameters, topics."""
 
+import math
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.nodes.overload import INSTANTS, KeptSegments
-from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_description
+from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_description, result_topic
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
@@ -116,11 +117,13 @@ class TopicNode(ManagedNode):
         )
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()
+        sim_time = bool(self.get_parameter('use_sim_time').value)
         self.health = Health(
             self.get_fully_qualified_name(),
             self.model.name,
             self.count_publishers,
-            self.age_limit,
+            # Who waits for the graph, and lets the time pass on /clock, may run ahead of it.
+            math.inf if self._reliable and sim_time else self.age_limit,
             composed=self.task.is_whole,
         )
         clock = self.get_clock()
@@ -223,8 +226,10 @@ class TopicNode(ManagedNode):
             sensor: whether it comes from the robot and not from another of these nodes.
             required: whether nothing comes out without it.
         """
+        signal = signal or topic
+        topic = topic if sensor else result_topic(self, topic)
         name = self.resolve_topic_name(topic)
-        entry = Input(name, source, required, sensor, signal or topic)
+        entry = Input(name, source, required, sensor, signal)
         self.health.inputs.append(entry)
         self.topics[entry.signal] = name
         self.receiver.awaited = None
@@ -251,6 +256,7 @@ class TopicNode(ManagedNode):
         self, topic: str, msgtype: Any, qos: QoSProfile = RESULT, **constants: Any
     ) -> Output:
         """Make a topic with results; all messages share the values of the given fields."""
+        topic = result_topic(self, topic)
         output = Output(self, topic, msgtype, self.health, self.age, qos, **constants)
         self._outputs_made.append(output)
         return output
@@ -321,14 +327,13 @@ class TopicNode(ManagedNode):
 
     def _refuse_own_output(self) -> None:
         """Refuse a position that is what the localizer publishes."""
-        position, own = self.robot.position, self.resolve_topic_name('odom')
+        position, own = self.robot.position, self.resolve_topic_name(result_topic(self, 'odom'))
         if position is None or self.resolve_topic_name(position.topic) != own:
             return
         raise RobotFileError(
             f"position.topic is '{position.topic}', which is {own} here, where the "
-            "node 'localizer' publishes its own result. Publish the position under another name, "
-            "or give these nodes a namespace and state the topics of the robot's sensors as "
-            'absolute names (/…).',
+            "node 'localizer' publishes its own result. Give the results a namespace "
+            '(results_namespace:=izmp), or publish the position under another name.',
             kind='own_odometry',
             topic=position.topic,
         )

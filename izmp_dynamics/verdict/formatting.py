@@ -4,8 +4,13 @@ The page, the verdict and the terminal use these functions on the same values, s
 """
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from string import Formatter
 from typing import Any, TypeGuard
+
+from izmp_dynamics.base.conventions import NANOSECONDS
 
 NOTHING = '–'
 
@@ -59,7 +64,36 @@ def seconds(duration: float | None) -> str:
 
 def instant(time: float | None) -> str:
     """Write an instant [s since the first one] with a resolution of 10 ms."""
-    return f'{_number(time, 2)} s' if _present(time) else NOTHING
+    return _written.get()(time) if _present(time) else NOTHING
+
+
+def _since_first(time: float) -> str:
+    return f'{_number(time, 2)} s'
+
+
+_written: ContextVar[Callable[[float], str]] = ContextVar('instants', default=_since_first)
+
+
+@contextmanager
+def instants_since(start: int, first: int) -> Iterator[None]:
+    """Let `instant` count from another stamp meanwhile, and state stamps as well.
+
+    Args:
+        start: stamp from which the seconds count [ns].
+        first: stamp of the first instant [ns].
+    """
+
+    def write(time: float) -> str:
+        stamp = first + round(time * NANOSECONDS)
+        whole, rest = divmod(stamp, NANOSECONDS)
+        since = _since_first((stamp - start) / NANOSECONDS)
+        return f'{since} (stamp {whole}.{rest // 1_000_000:03d})'
+
+    token = _written.set(write)
+    try:
+        yield
+    finally:
+        _written.reset(token)
 
 
 def percent(share: float | None) -> str:

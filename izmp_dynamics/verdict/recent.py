@@ -16,6 +16,7 @@ from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.formatting import instants_since
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 from izmp_dynamics.verdict.timeline import Mask
@@ -91,6 +92,7 @@ class Recent:
     ) -> None:
         self._robot, self._total_mass, self._com = robot, total_mass, com
         self._instants: deque[Instant] = deque()
+        self._start = 0
         self.era = 0
 
     @property
@@ -108,6 +110,8 @@ class Recent:
         stamp = instant.stamp
         if stamp <= self.newest:  # the clock was set back
             self.reset()
+        if not self._instants:
+            self._start = stamp
         self._instants.append(instant)
         while stamp - self._instants[0].stamp > SPAN * NANOSECONDS:
             self._instants.popleft()
@@ -120,7 +124,7 @@ class Recent:
         return tuple(self._instants) if span >= LEAST * NANOSECONDS else ()
 
     def judge(self, instants: tuple[Instant, ...], outages: Iterable[Outage] = ()) -> Judgement:
-        """Judge instants.
+        """Judge instants; sentences count from the first one since the last reset.
 
         Args:
             instants: as `snapshot` returns them.
@@ -131,9 +135,10 @@ class Recent:
         first, last = instants[0].stamp, instants[-1].stamp
         recent = tuple(outage for outage in outages if outage.end > first)
         scene = Scene(self._evaluation(instants, recent))
-        summary = summarise(scene)
-        found = (f for f in summary.findings if f.kind in LIVE)
-        return Judgement((*found, *_of_forces(scene)), summary.events, first, last)
+        with instants_since(self._start, first):
+            summary = summarise(scene)
+            found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
+        return Judgement(found, summary.events, first, last)
 
     def _evaluation(
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]

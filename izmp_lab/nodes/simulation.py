@@ -15,7 +15,7 @@ from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.others import ALWAYS, COMPOSED, RECORDER, GraphPace, Listeners, said
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.player import AHEAD, ANNOUNCED_EVERY
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.nodes.motion import plan_gait
@@ -91,7 +91,9 @@ class Simulation(Node):
         self.taken: Callable[[], int] | None = None
         delay = robot.filter.half_width or 0.0  # results come so much later in any case
         ahead = AHEAD_OF_RESULTS + round(delay / (CHUNK * self._plant.physics.time_step))
-        self._pace = GraphPace(self, ahead) if lockstep else None
+        self._pace = (
+            GraphPace(self, ahead, result_topic(self, 'joint_kinematics')) if lockstep else None
+        )
         self._published, self._turns, self._turns_waited = 0, 0, 0
         self.is_over = False
         self.fall = ''
