@@ -21,7 +21,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.stability.support_polygon import plane_axes, support_polygon
 from izmp_lab.simulation.noisy_signals import NoisySignals
-from izmp_lab.simulation.simulated_run import SensorSignals, SimulatedRun, Truth
+from izmp_lab.simulation.simulated_run import SimulatedRun, Truth
 from izmp_lab.walking.plan import RootMotion
 
 
@@ -134,26 +134,6 @@ def record(
         _write_support_polygons(bag, run)
 
 
-def record_sensors(
-    signals: SensorSignals, file: RobotFile, path: str | PathLike[str], *, overwrite: bool = False
-) -> None:
-    """Write signals as a bag that holds nothing else but the URDF.
-
-    Args:
-        signals: of one instant at least.
-        file: the robot file; it names topics and frames.
-        path: folder that the bag will be.
-        overwrite: replace an existing bag.
-
-    Raises:
-        BagError: if the bag exists or cannot be written.
-    """
-    with BagWriter(path, overwrite=overwrite) as bag:
-        _write_description(bag, file.read_urdf(), int(signals.stamps[0]))
-        for channel in _sensors(signals, file):
-            channel.write(bag, signals.stamps)
-
-
 def check_recordable(
     file: RobotFile, path: str | PathLike[str], storage: str, overwrite: bool
 ) -> None:
@@ -176,52 +156,47 @@ def _write_description(bag: BagWriter, urdf: Urdf, stamp: int) -> None:
     bag.write('/robot_description', stamp, example('std_msgs/msg/String', text))
 
 
-def _sensors(run: SimulatedRun | SensorSignals, file: RobotFile) -> Iterator[_Channel]:
+def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
     joints = np.zeros(len(run.joint_names))
-    efforts = {} if run.effort is None else {'effort': run.effort}
     yield _Channel(
         file.joints.topic, 'sensor_msgs/msg/JointState',
-        {'name': run.joint_names, 'position': joints, **dict.fromkeys(efforts, joints)},
-        {'position': run.q, **efforts}, qos='sensor_data',
+        {'name': run.joint_names, 'position': joints, 'effort': joints},
+        {'position': run.q, 'effort': run.effort}, qos='sensor_data',
     )  # fmt: skip
     yield from _root_sensors(run, file)
     for foot in file.feet:
-        if foot.wrench and foot.wrench.topic in run.wrenches:
+        if foot.wrench:
             yield _Channel(
                 foot.wrench.topic, 'geometry_msgs/msg/WrenchStamped', _frame(foot.wrench.frame),
                 {'wrench': run.wrenches[foot.wrench.topic]}, qos='sensor_data',
             )  # fmt: skip
 
 
-def _root_sensors(
-    signals: SimulatedRun | SensorSignals | NoisySignals, file: RobotFile
-) -> Iterator[_Channel]:
-    """IMU, accelerometers and GPS, as far as there are signals; noisy ones with covariances."""
+def _root_sensors(signals: SimulatedRun | NoisySignals, file: RobotFile) -> Iterator[_Channel]:
+    """IMU, accelerometers and GPS; noisy ones with covariances."""
     prefix, angular_velocity, linear_acceleration = '', {}, {}
     if isinstance(signals, NoisySignals):
         prefix = NOISY
         angular_velocity = _covariance('angular_velocity', signals.sigma_angular_velocity)
         linear_acceleration = _covariance('linear_acceleration', signals.sigma_acceleration)
     imu = 'sensor_msgs/msg/Imu'
-    if signals.imu is not None:
-        yield _Channel(
-            prefix + file.imu.topic.lstrip('/'), imu,
-            {**_frame(file.imu.frame), **angular_velocity, **linear_acceleration},
-            {
-                'orientation': signals.imu.orientation_xyzw,
-                'angular_velocity': signals.imu.angular_velocity,
-                'linear_acceleration': signals.imu.specific_force,
-            },
-            qos='sensor_data',
-        )  # fmt: skip
+    yield _Channel(
+        prefix + file.imu.topic.lstrip('/'), imu,
+        {**_frame(file.imu.frame), **angular_velocity, **linear_acceleration},
+        {
+            'orientation': signals.imu.orientation_xyzw,
+            'angular_velocity': signals.imu.angular_velocity,
+            'linear_acceleration': signals.imu.specific_force,
+        },
+        qos='sensor_data',
+    )  # fmt: skip
     only_acceleration = _first_is_minus_one('orientation', 'angular_velocity')
     for sensor in file.accelerometers:
-        if sensor.topic in signals.accelerometers:
-            yield _Channel(
-                prefix + sensor.topic.lstrip('/'), imu,
-                {**_frame(sensor.frame), **only_acceleration, **linear_acceleration},
-                {'linear_acceleration': signals.accelerometers[sensor.topic]}, qos='sensor_data',
-            )  # fmt: skip
+        yield _Channel(
+            prefix + sensor.topic.lstrip('/'), imu,
+            {**_frame(sensor.frame), **only_acceleration, **linear_acceleration},
+            {'linear_acceleration': signals.accelerometers[sensor.topic]}, qos='sensor_data',
+        )  # fmt: skip
     if file.position and signals.position is not None:
         yield _Channel(
             prefix + file.position.topic.lstrip('/'), 'geometry_msgs/msg/PointStamped',

@@ -1,4 +1,4 @@
-"""The ITU Biped: its tables, its legs, its URDF, and its walks with and without CCG."""
+"""The ITU Biped: its tables, its legs, its URDF, and plans with and without CCG."""
 
 import importlib.util
 from functools import cache
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.simulation.itu_experiment import ItuTrial, literal_plan, run_trial
+from izmp_lab.simulation.itu_experiment import literal_plan
 from izmp_lab.walking import itu_biped as itu
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
@@ -156,42 +156,3 @@ def test_the_printed_form_rests_and_jumps():
     com = plan.root.position + biped().model.com(plan.q)
     points = com[::5, :2]
     assert np.abs(points[2:] - 2.0 * points[1:-1] + points[:-2]).max() / 0.01**2 > 5.0
-
-
-# In the simulation
-
-LARGE, SMALL = (0.23, 0.10), (0.12, 0.06)
-
-
-@cache
-def outcome(**trial):
-    return run_trial(load_robot_file(FOLDER / 'robot.yaml'), ItuTrial(**trial))
-
-
-@pytest.mark.parametrize('friction', [0.8, 1.0, 1.2])
-@pytest.mark.parametrize('step_time', [1.0, 1.4])
-def test_with_large_feet_ccg_tracks_the_cog_and_the_constant_vector_does_not(step_time, friction):
-    both = {
-        tracking: outcome(
-            step_time=step_time, foot=LARGE, friction=friction, cog_tracking=tracking
-        )
-        for tracking in ('converging', 'constant')
-    }
-    ccg, constant = (both[name].cog_error for name in ('converging', 'constant'))
-    assert both['converging'].falls_in_step is None
-    assert both['constant'].falls_in_step is None
-    assert ccg.mean() <= 2e-3
-    assert ccg.max() <= 5e-3
-    assert constant.mean() >= 7 * ccg.mean()
-
-
-def test_with_small_feet_ccg_finishes_and_the_constant_vector_falls_as_in_the_paper():
-    assert outcome(step_time=1.4, foot=SMALL).falls_in_step is None
-    constant = outcome(step_time=1.4, foot=SMALL, cog_tracking='constant')
-    assert constant.falls_in_step in (3, 4, 5)
-    assert constant.cog_error.max() > 0.1
-
-
-def test_fast_steps_are_not_for_a_method_that_knows_no_dynamics():
-    """At 0.6 s the ranking reverses; it is the ZMP of all bodies that leaves the soles."""
-    assert outcome(step_time=0.6, foot=SMALL).falls_in_step is not None

@@ -53,18 +53,18 @@ def test_100_steps_at_0_3_m_per_s():
     ids=str,
 )
 def test_other_walks(parameters):
-    walk = planned(steps=20, **parameters)
+    walk = planned(steps=12, **parameters)
     check_cop_and_drift(walk, walked(walk))
 
 
 @pytest.mark.parametrize(
     'physics',
-    [{'friction': 0.8}, {'friction': 1.2}, {'solref': (0.007, 1.0)}, {'solref': (0.015, 1.0)},
-     {'mass_scale': 0.98}, {'mass_scale': 1.02}],
+    [{'friction': 0.8, 'mass_scale': 0.98}, {'friction': 1.2, 'mass_scale': 1.02},
+     {'solref': (0.007, 1.0)}, {'solref': (0.015, 1.0)}],
     ids=str,
 )  # fmt: skip
 def test_no_knife_edge(physics):
-    walk = planned(steps=20)
+    walk = planned(steps=10)
     check_cop_and_drift(walk, walked(walk, **physics))
     up = planned(steps=10, slope=SLOPE_10_DEG)
     run = walked(up, Slope(up.ramp), **physics)
@@ -80,10 +80,10 @@ def test_planned_torques_are_those_the_servos_give():
     assert np.sqrt(np.mean(missing**2)) < 0.1 * np.sqrt(np.mean(walk.plan.feed_forward**2))
 
 
-@pytest.mark.parametrize('start', [0.5, 0.55, 0.6])
-def test_10_degrees_from_a_level_start_30_steps(start):
+@pytest.mark.parametrize('start', [0.5, 0.6])
+def test_10_degrees_from_a_level_start(start):
     """CoP and planned ZMP are compared on the ground of the plan."""
-    walk = planned(steps=30, slope=SLOPE_10_DEG, slope_start=start)
+    walk = planned(steps=20, slope=SLOPE_10_DEG, slope_start=start)
     run = walked(walk, Slope(walk.ramp))
     root = run.truth.root
     reaction = ContactWrench.from_array(run.truth.ground_wrench)

@@ -1,4 +1,4 @@
-"""A sink for the plugin without ROS: keeps what it is given, and writes it as a bag."""
+"""A sink for the plugin without ROS: keeps what it is given."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from izmp_lab.nodes.webots_driver import WebotsDriver
-from izmp_lab.simulation.recording import record_sensors
 from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 
 
@@ -73,9 +72,6 @@ class Recorder:
             ImuSignals(*(column(attrgetter(f'imu.{name}')) for name in imu)),
             *(column(attrgetter(name)) for name in rest),
         )
-
-    def write(self, file, path):
-        record_sensors(self.signals(), file, path)
 
 
 def start(stand_in, properties):

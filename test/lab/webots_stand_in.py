@@ -1,8 +1,9 @@
 """A stand-in for Webots: a robot that behaves like the controller API, moved by MuJoCo.
 
-It reads the world and PROTO that `make_world` wrote: which devices there are, what they are called
-and where they sit, where the robot stands, how strong its motors are. What it imitates of Webots
-(reference manual, and the sources of the simulator where the manual is silent):
+It reads the world and PROTO that `make_world` wrote: which devices there are, where the robot
+stands, how strong its motors are. That the devices sit in the frames of the robot file is tested
+elsewhere; here they read MuJoCo's sensors there. What it imitates of Webots (reference manual, and
+the sources of the simulator where the manual is silent):
 
 * a motor's position control: velocity = P · (target − position), at most maxVelocity, which the
   solver enforces as a constraint, as ODE does; a target set now acts in the following step. The
@@ -10,9 +11,9 @@ and where they sit, where the robot stands, how strong its motors are. What it i
 * sensors change only on steps and at their sampling periods. Before the first sample a
   PositionSensor is nan, so are GPS, Gyro and Accelerometer; the quaternion of an InertialUnit is
   garbage.
-* an Accelerometer differences the velocity of its place over the sampling period; a force-3d
-  TouchSensor measures the force of the solver during the step; both therefore belong to the
-  instant before the other sensors'. A TouchSensor's getValues() is a raw pointer without a length.
+* the values of an Accelerometer and of a force-3d TouchSensor are those of the step, and belong to
+  the instant before the other sensors'. A TouchSensor's getValues() is a raw pointer without a
+  length.
 * `getDevice` of an unknown name is None.
 
 Not imitated: the mass of the pads apart from the feet, ODE's contacts (they are MuJoCo's), limits
@@ -28,15 +29,16 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.conventions import NANOSECONDS, cross
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.signals import StepSamples, simulated_run, take_contacts
-from izmp_lab.simulation.mujoco.spec import SpecBuilder, sphere_name
+from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, SpecBuilder, sphere_name
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope
+from izmp_lab.simulation.webots.options import DeviceNames
 from izmp_lab.simulation.webots.vrml import parse
 from izmp_lab.walking.footsteps import Ramp
 
@@ -70,16 +72,15 @@ class Motor(Device):
 class Sensor(Device):
     """A device that takes samples once it is enabled."""
 
-    def __init__(self, name, measure, before):
+    before = (math.nan, math.nan, math.nan)
+
+    def __init__(self, name, measure):
         super().__init__(name)
-        self.measure, self.value = measure, before
+        self.measure, self.value = measure, self.before
         self.period = self.enabled_at = 0
 
     def enable(self, period):
         self.period, self.enabled_at = period, None
-
-    def getSamplingPeriod(self):
-        return self.period
 
     def step(self, now):
         if not self.period:
@@ -87,43 +88,50 @@ class Sensor(Device):
         if self.enabled_at is None:
             self.enabled_at = now - self.period
         if (now - self.enabled_at) % self.period == 0:
-            self.value = self.measure(self.period)
+            self.value = self.measure()
 
-
-class PositionSensor(Sensor):
-    def getValue(self):
-        return self.value
-
-
-class Vector(Sensor):
     def getValues(self):
         return list(self.value)
 
 
-class Accelerometer(Vector):
+class PositionSensor(Sensor):
+    before = math.nan
+
+    def getValue(self):
+        return self.value
+
+
+class Accelerometer(Sensor):
     pass
 
 
-class Gyro(Vector):
+class Gyro(Sensor):
     pass
 
 
-class GPS(Vector):
+class GPS(Sensor):
     pass
 
 
 class InertialUnit(Sensor):
+    before = GARBAGE
+
     def getQuaternion(self):
         return list(self.value)
 
 
 class TouchSensor(Sensor):
+    before = (0.0, 0.0, 0.0)
+
     def getType(self):
         return 2
 
     def getValues(self):
         self.memory = (ctypes.c_double * 3)(*self.value)
         return ctypes.cast(self.memory, POINTER)
+
+
+SENSORS = (PositionSensor, Accelerometer, Gyro, GPS, InertialUnit, TouchSensor)
 
 
 class SolidNode:
@@ -212,10 +220,12 @@ class StandIn:
         self.now, self.end = 0, 1e3 * end
         self.pushes = []
         self.file = load_robot_file(world.robot)
-        self.links, self.devices = {}, {}
+        solids = [node for node in proto.nodes() if node.type == 'Solid' and node.name]
+        self.links = {solid.name: solid.fields['name'] for solid in solids}
+        self.devices = {}
         self.plant = self._build(self._terrain(document), proto)
         self.model, self.data = self.plant.model, mujoco.MjData(self.plant.model)
-        self._add_devices(proto)
+        self._add_sensors(proto)
         self._stand(place, proto)
         self.samples = StepSamples.empty(self.plant, 20_000)
         self.torque = np.zeros(self.plant.robot.dof)
@@ -287,84 +297,44 @@ class StandIn:
                 self.data.qpos[self.model.joint(joint).qposadr[0]] = position
                 self.devices[joint].target = position
 
-    def _add_devices(self, node, link=None):
-        """Make the devices that a solid carries, and those of the solids below it."""
-        link = link or load_model(self.file.urdf_path).root
-        for child in node.fields.get('children', []):
-            if child.type == 'HingeJoint':
-                motor, sensor = child.fields['device']
-                self._add_position_sensor(sensor.fields['name'], motor.fields['name'])
-                self._add_solid(child.fields['endPoint'])
-            elif child.type == 'Solid':
-                self._add_solid(child)
-            elif child.type in ('Accelerometer', 'Gyro', 'GPS', 'InertialUnit', 'TouchSensor'):
-                device = getattr(self, f'_make_{child.type}')(child, Mount(self, link, child))
-                self.devices[device.name] = device
+    def _add_sensors(self, proto):
+        kinds, measures = {kind.__name__: kind for kind in SENSORS}, dict(self._measures())
+        for node in proto.nodes():
+            if node.type in kinds:
+                name = node.fields['name']
+                self.devices[name] = kinds[node.type](name, measures[name])
 
-    def _add_solid(self, solid):
-        if solid.name:
-            self.links[solid.name] = solid.fields['name']
-        self._add_devices(solid, solid.fields['name'])
+    def _measures(self):
+        """Name of a device → what it measures."""
+        file, names = self.file, DeviceNames.of(self.file)
+        imu, position = file.imu.topic, file.position.topic
+        yield names.imu_gyro, self._reader(imu + GYRO)
+        yield names.imu_accelerometer, self._reader(imu + FORCE)
+        orientation = self._reader(imu + ORIENTATION)
+        yield names.inertial_unit, lambda: np.roll(orientation(), -1)
+        yield names.gps, self._reader(position)
+        for name, sensor in zip(names.accelerometers, file.accelerometers, strict=True):
+            yield name, self._reader(sensor.topic)
+        for joint in self.plant.robot.joint_names:
+            column = self.model.joint(joint).qposadr[0]
+            yield joint + names.sensor_suffix, lambda column=column: float(self.data.qpos[column])
+        for foot, pads in zip(file.feet, names.pads, strict=True):
+            for corner, name in enumerate(pads):
+                geom = self.model.geom(sphere_name(foot, corner)).id
+                yield name, lambda geom=geom, sole=foot.sole_frame: self._force(geom, sole)
 
-    def _add_position_sensor(self, name, joint):
-        column = self.model.joint(joint).qposadr[0]
-        measure = lambda period: float(self.data.qpos[column])  # noqa: E731
-        self.devices[name] = PositionSensor(name, measure, math.nan)
+    def _reader(self, sensor):
+        place = self.plant.sensor(sensor)
+        return lambda: self.data.sensordata[place].copy()
 
-    def _make_Accelerometer(self, node, mount):
-        before = np.zeros(3)
-        up = np.array([0.0, 0.0, self.file.gravity])
-
-        def measure(period):
-            nonlocal before
-            velocity = mount.velocity()
-            change, before = (velocity - before) / (1e-3 * period), velocity
-            return (change + up) @ mount.rotation()
-
-        return Accelerometer(node.fields['name'], measure, [math.nan] * 3)
-
-    def _make_Gyro(self, node, mount):
-        def measure(period):
-            return mount.angular_velocity() @ mount.rotation()
-
-        return Gyro(node.fields['name'], measure, [math.nan] * 3)
-
-    def _make_GPS(self, node, mount):
-        return GPS(node.fields['name'], lambda period: mount.position(), [math.nan] * 3)
-
-    def _make_InertialUnit(self, node, mount):
-        def measure(period):
-            return Rotation.from_matrix(mount.rotation()).as_quat()
-
-        return InertialUnit(node.fields['name'], measure, GARBAGE)
-
-    def _make_TouchSensor(self, node, mount):
-        assert node.fields['type'] == 'force-3d'
-        assert node.fields['lookupTable'] == []
-        geom = self._sphere_at(node, mount)
-        return TouchSensor(
-            node.fields['name'], lambda period: self.forces[geom] @ mount.rotation(), [0.0] * 3
-        )
-
-    def _sphere_at(self, node, mount):
-        """Id of MuJoCo's sphere at the place of a pad's."""
-        mujoco.mj_kinematics(self.model, self.data)
-        middle = mount.position() + mount.rotation() @ np.array(
-            node.fields['boundingObject'].fields['translation']
-        )
-        names = [
-            sphere_name(foot, corner)
-            for foot in self.file.feet
-            for corner in range(len(foot.polygon))
-        ]
-        ids = [self.model.geom(name).id for name in names]
-        distances = [np.linalg.norm(self.data.geom_xpos[geom] - middle) for geom in ids]
-        assert min(distances) < 1e-9
-        return ids[int(np.argmin(distances))]
+    def _force(self, geom, sole):
+        """Force (3,) of the ground on the sphere at a corner, in the axes of its sole [N]."""
+        return self.forces[geom] @ self.data.site(sole).xmat.reshape(3, 3)
 
     def _see(self):
         """Compute where everything is and how it moves, without touching forces."""
-        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
+        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel,
+                        mujoco.mj_sensorPos, mujoco.mj_sensorVel):  # fmt: skip
             compute(self.model, self.data)
 
     def _command(self):
@@ -400,36 +370,3 @@ class StandIn:
             if geom in forces:
                 forces[geom] = forces[geom] + sign * wrench[:3] @ frames[index].reshape(3, 3)
         return forces
-
-
-class Mount:
-    """Where a device sits."""
-
-    def __init__(self, stand_in, link, node):
-        self.stand_in = stand_in
-        self.site = stand_in.plant.model.site(link).id
-        *axis, angle = node.fields['rotation']
-        self.R = Rotation.from_rotvec(angle * np.array(axis)).as_matrix()
-        self.p = np.array(node.fields['translation'])
-
-    def _link(self):
-        return self.stand_in.data.site_xmat[self.site].reshape(3, 3)
-
-    def rotation(self):
-        return self._link() @ self.R
-
-    def position(self):
-        return self.stand_in.data.site_xpos[self.site] + self._link() @ self.p
-
-    def _twist(self):
-        twist = np.empty(6)
-        model, data = self.stand_in.model, self.stand_in.data
-        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_SITE, self.site, twist, 0)
-        return twist
-
-    def angular_velocity(self):
-        return self._twist()[:3]
-
-    def velocity(self):
-        twist = self._twist()
-        return twist[3:] + cross(twist[:3], self._link() @ self.p)
