@@ -19,7 +19,7 @@ ROBOT := robots/biped31/robot.yaml
 PAGES := paper itu_biped angular_momentum seesaw real
 LOGS ?=
 # Several test files at once, on as many cores as there are, four at the most.
-WORKERS := -n auto --maxprocesses 4 --dist loadfile
+WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \

@@ -108,8 +108,8 @@ setup(
         'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
         'docs': ['sphinx>=8', 'myst-parser>=4'],
         'test': [
-            'pytest>=7',
-            'pytest-xdist>=3',
+            'pytest>=9',
+            'pytest-xdist>=3.7',
             'hypothesis>=6',
             'qpsolvers>=4',
             'quadprog>=0.1.12',

@@ -94,7 +94,7 @@ def test_what_comes_in_the_last_moment_stays(tmp_path, monkeypatch):
 
 
 def test_of_two_replays_into_one_place_one_ends_with_an_error(tmp_path):
-    both = threading.Barrier(2)
+    both = threading.Barrier(2, timeout=60.0)
     outcomes = []
 
     def replay(text):
