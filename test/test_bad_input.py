@@ -277,6 +277,18 @@ def some_messages_that_contradict_themselves(draft, robot):
     draft.replace(JOINTS, draft[JOINTS].rows(np.r_[0:500, 520:1000]), odd)
 
 
+@counted(IMU, 'no_sample')
+def a_gap_of_the_imu_that_is_none_of_a_slow_position(draft, robot):
+    draft.keep(IMU, np.r_[0:406, 433:1000])
+    draft.keep(GPS, slice(None, None, 15))
+
+
+@counted(GPS, 'stamp_ahead', 1)
+def a_low_pass_beside_one_wrong_stamp(draft, robot):
+    draft[GPS].stamps[1] += 2**32
+    robot['low_pass'] = {'cutoff': 20.0}
+
+
 # ---- Numbers ------------------------------------------------------------------------------------
 
 

@@ -101,6 +101,17 @@ def test_silences_and_steps_back_across_spans(tmp_path):
     assert use.newest == stamps[0] + 600_000_000 + 799 * PERIOD
 
 
+def test_one_wrong_stamp_does_not_change_the_rate(tmp_path):
+    stamps, raws = imu_raws(800)
+    raws[0] = imu_raws(1, start=stamps[0] + 2**32)[1][0]
+    bag = write_bag(tmp_path / 'bag', [('/imu', IMU, stamps, raws)])
+    use = TopicUse('imu', '/imu', IMU)
+    with BagReader(bag) as reader:
+        for batch in reader.batches(['/imu'], 1.0):
+            use.read(batch, ())
+    assert use.rate == pytest.approx(500.0)
+
+
 # ---- Stamps seen from both sides ----------------------------------------------------------------
 
 FAR = 10 * 10**9

@@ -153,9 +153,11 @@ class TopicUse:
         behind = (top[1:] - stamps) / NANOSECONDS
         self.steps_back += int(np.count_nonzero(behind > BACK))
         self.farthest_back = max(self.farthest_back, float(behind.max()))
+        steps = np.diff(np.unique(np.append(before, stamps))) / NANOSECONDS
+        if len(steps):  # in their order: one stray stamp hides no others, as it would in `top`
+            self.steps.append(float(np.median(steps)))
         steps = np.diff(top) / NANOSECONDS
         if (steps > 0).any():
-            self.steps.append(float(np.median(steps[steps > 0])))
             rows = np.flatnonzero(steps > LONG_GAP).tolist()
             self.gaps += [(int(top[row]), int(top[row + 1])) for row in rows]
             if len(self.gaps) > MOST_GAPS:  # of a slow topic every interval is that long

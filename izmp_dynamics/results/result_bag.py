@@ -97,7 +97,8 @@ class ResultWriter:
         rows = np.zeros(len(results.stamps), dtype=np.bool_)
         rows[first :: self.tf_step] = True
         rows &= results.joints.valid & np.isfinite(results.plane.normal).all(axis=1)
-        located = np.isfinite(results.world.p).all(axis=1)
+        world = results.world
+        located = np.isfinite(world.p).all(axis=1) & np.isfinite(world.R).all(axis=(1, 2))
         for some in (rows & located, rows & ~located):
             if some.any():
                 self._write_transforms('/tf', results.stamps[some], self._tree(results, some))
@@ -110,9 +111,9 @@ class ResultWriter:
         ground = self.rig.robot.ground
         if results.frame is not None and ground.frame is not None and ground.moves:
             poses[self.root, ground.frame] = _poses(results.frame.R[rows], results.frame.p[rows])
-        p = results.world.p[rows]
-        if np.isfinite(p).all():
-            poses[self.world, self.root] = _poses(results.world.R[rows], p)
+        p, R = results.world.p[rows], results.world.R[rows]
+        if np.isfinite(p).all() and np.isfinite(R).all():
+            poses[self.world, self.root] = _poses(R, p)
         return poses
 
     def _write_transforms(self, topic: str, stamps: Stamps, poses: dict[_Link, Array]) -> None:
