@@ -100,6 +100,7 @@ setup(
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
         'fleet': [
             'distributed>=2024.1',
+            'cryptography>=3.4',  # of the connection between its processes
             'fsspec>=2024.1',
             'pyarrow>=14',
             'itables>=2.4,<3',

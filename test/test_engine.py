@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster, whatever happens to its workers."""
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -7,10 +8,15 @@ import signal
 import threading
 import time
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 pytest.importorskip('distributed', reason='the engine is Dask')
+
+import dask
+import distributed
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
@@ -45,12 +51,45 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     with connected(Cluster(1), 4) as client:
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
-        with connected(Cluster(scheduler=client.scheduler.address), 1) as other:
+        with (
+            dask.config.set(_configured(client.security)),
+            connected(Cluster(scheduler=client.scheduler.address), 1) as other,
+        ):
             found |= dict(outcomes(other, _behave, [15]))
     assert type(found.pop(1)).__name__ == 'KilledWorker'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 16)}
     assert 'free variable' not in caplog.text
+
+
+def _configured(security):
+    """Credentials as Dask's configuration holds them, in place of files."""
+    return {
+        'distributed.comm.tls.ca-file': security.tls_ca_file,
+        'distributed.comm.tls.client.cert': security.tls_client_cert,
+        'distributed.comm.tls.client.key': security.tls_client_key,
+    }
+
+
+def test_who_has_no_credentials_is_refused():
+    """Any user of the computer may reach the scheduler and the workers on loopback."""
+    with connected(Cluster(1), 1) as client:
+        info, stranger = client.scheduler_info(), distributed.Security.temporary()
+        stranger = stranger.get_connection_args('client')
+        for address in (client.scheduler.address, *info['workers']):
+            for place, known in ((address.replace('tls', 'tcp'), {}), (address, stranger)):
+                with pytest.raises(OSError, match=r'handshake|[Cc]losed|TLS|connect'):
+                    asyncio.run(distributed.core.connect(place, timeout=2, **known))
+        with (
+            raising(ClusterError, 'no_credentials'),
+            connected(Cluster(scheduler=client.scheduler.address), 1),
+        ):
+            pass
+        ports = [*info['services'].values()]
+        ports += [worker['services']['dashboard'] for worker in info['workers'].values()]
+        for port in ports:
+            with pytest.raises(HTTPError, match='404'):
+                urlopen(f'http://127.0.0.1:{port}/json/identity.json')
 
 
 def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):

@@ -1,17 +1,23 @@
 """Which bags there are, which robot file each has, and what if that changes meanwhile."""
 
+import errno
+import os
+import re
 import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 pytest.importorskip('fsspec', reason='bags are found with fsspec')
 
 from izmp_dynamics.base.errors import FleetError, IzmpError
+from izmp_dynamics.fleet import sources
 from izmp_dynamics.fleet import task as module
+from izmp_dynamics.fleet.campaign import _tasks
 from izmp_dynamics.fleet.robots import RobotFiles, robot_digest
 from izmp_dynamics.fleet.sources import BagSource, find_bags, public
 from izmp_dynamics.fleet.task import Task, content_hash, evaluate
@@ -107,6 +113,88 @@ def test_the_stamp_changes_with_a_file(logs):
     (logs / 'b/one.mcap').write_bytes(b'longer than before')
     after = find_bags([f'{logs}/b/one.mcap'])[0]
     assert before.stamp == same.stamp != after.stamp
+
+
+def test_links_to_folders_are_followed_each_folder_once(logs, tmp_path):
+    put(tmp_path, 'far/c.mcap', 'far/deep/d.mcap')
+    (logs / '2026').symlink_to(tmp_path / 'far')
+    (logs / '2027').symlink_to(tmp_path / 'far')
+    (tmp_path / 'far' / 'back').symlink_to(logs)
+    (logs / 'walk').symlink_to(logs / 'a' / 'walk')
+    (logs / 'gone').symlink_to(tmp_path / 'nowhere')
+    before = ['a/killed', 'a/walk', 'b/one.mcap', 'b/two.db3.zstd']
+    assert list(names(find_bags([str(logs)]), logs)) == [
+        '2026/c.mcap',
+        '2026/deep/d.mcap',
+        *before,
+    ]
+
+
+def test_a_folder_that_cannot_be_read_is_a_row(logs, monkeypatch):
+    """As of another user's logs; root may read everything, so the system call refuses here."""
+
+    def refuse(path, scandir=os.scandir):
+        if str(path).endswith('/b'):
+            raise PermissionError(errno.EACCES, 'Permission denied', path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, 'scandir', refuse)
+    refused = find_bags([str(logs)])[-1]
+    assert (refused.url, refused.files) == (f'{logs}/b', ())
+    assert refused.problem == f"'{logs}/b' cannot be read: Permission denied."
+    ((row,), tasks) = _tasks([refused], None, None, False)[::-1]
+    assert (row['state'], row['error'], tasks) == ('error', refused.problem, [])
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    """The URL of a web server whose files are an HTTP status, or that never answers."""
+    pytest.importorskip('aiohttp')
+    monkeypatch.setattr(sources, 'SILENCE', 0.5)
+    over = threading.Event()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self):
+            status = self.path.strip('/').partition('.')[0]
+            if status == 'silent':
+                over.wait()
+            if status == '200':
+                return super().do_GET()
+            self.send_response(int(status) if status.isdigit() else 500)
+            self.send_header('Location', self.path)
+            return self.end_headers()
+
+        do_HEAD = do_GET
+        log_message = Mock()
+
+    put(tmp_path / 'web', '200.mcap')
+    handler = partial(Handler, directory=tmp_path / 'web')
+    with ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f'http://127.0.0.1:{server.server_port}'
+        over.set()
+        server.shutdown()
+
+
+def test_one_failing_server_of_a_list_is_a_row_with_its_reason(web, tmp_path):
+    (tmp_path / 'all.txt').write_text(
+        f'{web}/200.mcap\n{web}/500.mcap\n{web}/302.mcap\n{web}/silent.mcap\n'
+        'http://127.0.0.1:9/refused.mcap\n'
+    )
+    seen = []
+    found = {bag.name: bag for bag in find_bags([str(tmp_path / 'all.txt')], seen.append)}
+    assert seen == [1, 2, 3, 4, 5, 5]
+    assert [file.size for file in found['200.mcap'].files] == [8]
+    problems = {name: bag.problem for name, bag in found.items()}
+    assert problems.pop('200.mcap') == ''
+    for name, words in {
+        '500.mcap': '500', '302.mcap': '302|redirect', 'silent.mcap': 'nothing came for',
+        'refused.mcap': 'Connect',
+    }.items():  # fmt: skip
+        assert re.search(f"/{name}' cannot be read: .*({words})", problems.pop(name)), name
+    assert not problems
+    with pytest.raises(FleetError, match=r"500\.mcap' cannot be read: .*500"):
+        find_bags([f'{web}/500.mcap'])
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,11 @@ def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]
         def show(done: int, bags: int, size: int, total: int) -> None:
             nonlocal shown
             now = time.monotonic()
-            said = progress_line(done, bags, size, now - begin)
-            bar(size / total if total else done / bags, said)
+            said = progress_line(done, bags, size, now - begin) if total else f'{bags} bags found'
+            bar(done / bags if total else 0.0, said)
             if not (quiet or is_terminal) and now - shown >= PERIOD:
                 shown = now
-                left = time_left(done, size, total, now - begin)
+                left = time_left(done, bags, now - begin)
                 print(f'izmp: {said}{left}', file=sys.stderr, flush=True)
 
         yield show
@@ -84,6 +84,9 @@ def progress_line(done: int, bags: int, size: int, elapsed: float) -> str:
     return f'{done} of {bags} bags, {done / elapsed:.2g} bags/s, {size / elapsed / 1e6:.3g} MB/s'
 
 
-def time_left(done: int, size: int, total: int, elapsed: float) -> str:
-    """Say how long the rest takes: ', 40 s left'; nothing while too few bags are done."""
-    return f', {elapsed * (total / size - 1.0):.0f} s left' if done >= ENOUGH and size else ''
+def time_left(done: int, bags: int, elapsed: float) -> str:
+    """Say how long the rest takes: ', at most 40 s left'; nothing while too few bags are done.
+
+    At most, as the largest bags come first.
+    """
+    return f', at most {elapsed * (bags / done - 1.0):.0f} s left' if done >= ENOUGH else ''

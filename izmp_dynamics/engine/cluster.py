@@ -37,6 +37,8 @@ SETTINGS = {
     'distributed.deploy.lost-worker-timeout': '60s',  # within which a busy computer restarts one
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': 1,
     'distributed.worker.profile.enabled': False,  # nobody looks at it
+    'distributed.scheduler.http.routes': [],  # HTTP has no credentials, so it answers nothing
+    'distributed.worker.http.routes': [],
     'distributed.worker.memory.target': False,  # results are small: nothing to spill
     'distributed.worker.memory.spill': False,
     'distributed.worker.memory.pause': False,  # else one that keeps its memory waits for ever
@@ -118,12 +120,19 @@ def _client(distributed: Any, address: str) -> Any:
             f'the address that it prints, e.g. tcp://head:8786.',
             kind='no_scheduler', address=address,
         ) from error  # fmt: skip
+    except TypeError as error:  # of a tls:// address alone
+        raise ClusterError(
+            f"The scheduler at '{address}' wants credentials; name ca-file, client.cert and "
+            "client.key below distributed.comm.tls in Dask's configuration (docs/fleet.md).",
+            kind='no_credentials', address=address,
+        ) from error  # fmt: skip
 
 
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
     count = cluster.workers or min(
         len(os.sched_getaffinity(0)), max(1, distributed.system.MEMORY_LIMIT // LEAST_MEMORY)
     )
+    library('cryptography', PURPOSE)
     try:
         memory = {} if cluster.memory is None else {'memory_limit': _bytes(cluster.memory)}
         return distributed.LocalCluster(
@@ -131,7 +140,9 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
             threads_per_worker=1,
             processes=True,
             host='127.0.0.1',
+            security=True,  # credentials of this run alone: other users are refused
             dashboard_address='127.0.0.1:0',  # any free port
+            scheduler_kwargs={'dashboard': False},
             preload=[_PRELOAD],
             **memory,
         )

@@ -22,7 +22,7 @@ from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics, libraries
 from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.row import Row, badness, blank, of_error, parquet
-from izmp_dynamics.fleet.sources import BagSource, find_bags, public
+from izmp_dynamics.fleet.sources import BagSource, find_bags, reason
 from izmp_dynamics.fleet.task import Done, Task, evaluate
 
 RETRIES = 2
@@ -33,7 +33,8 @@ TABLE, PAGE, NUMBERS = 'fleet.parquet', 'fleet.html', 'fleet.json'
 _log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, int, int], None]
-"""Called with bags done, bags in all, bytes done, bytes in all, of those that this run does."""
+"""Called with bags done, bags in all, bytes done, bytes in all, of those that this run does; while
+bags are found, with their number and no bytes."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def run_fleet(
     library('pyarrow', 'Writing the table')
     libraries()
     rules = RobotFiles(robots)
-    bags = find_bags(places)
+    bags = find_bags(places, lambda found: progress(0, found, 0, 0))
     with Ledger(folder.absolute()) as ledger:
         tasks, refused = _tasks(bags, rules, ledger, reports)
         left = [task for task in tasks if ledger.result(task) is None]
@@ -104,9 +105,12 @@ def run_fleet(
 def _tasks(
     bags: Sequence[BagSource], rules: RobotFiles, ledger: Ledger, reports: bool
 ) -> tuple[list[Task], list[Row]]:
-    """The tasks, and the rows of bags without a robot file."""
+    """The tasks, and the rows of what could not be looked at and of bags without a robot file."""
     tasks, refused = [], []
     for bag in bags:
+        if bag.problem:
+            refused.append(blank(bag, '') | of_error(bag.problem, 'unreadable', transient=True))
+            continue
         try:
             robot = rules.file_for(bag)
         except FleetError as error:
@@ -142,7 +146,7 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
             )  # fmt: skip
         return outcome
     kind = type(outcome).__name__
-    said = public(f'{kind}: {outcome}')
+    said = f'{kind}: {reason(outcome)}'
     if kind == 'KilledWorker':
         said = (
             'every process that evaluated it was killed, perhaps for want of memory; give each '

@@ -4,8 +4,10 @@ fsspec reads them all: a path, `file://`, `s3://` (with s3fs), `gs://` (with gcs
 """
 
 import hashlib
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ DATA = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
 
 _BESIDE = ('-wal', '-shm')
 """What SQLite appends to the name of a .db3 for the files beside it."""
+
+SILENCE = 60.0
+"""Time after which a web server that sends nothing is given up [s]."""
 
 _STAMPS = ('ETag', 'etag', 'md5Hash', 'mtime', 'LastModified', 'updated')
 """What file systems call a value that changes with the content, the surest first."""
@@ -53,11 +58,13 @@ class BagSource:
         files: what belongs to it; none if there is nothing at that place.
         given: the place as it was given, by which workers reach its file system; it may contain a
             signature and is not written.
+        problem: why it could not be looked at; empty if it could.
     """
 
     url: str
     files: tuple[SourceFile, ...]
     given: str = field(default='', repr=False)
+    problem: str = ''
 
     @property
     def name(self) -> str:
@@ -112,8 +119,13 @@ def file_system(url: str) -> tuple[Any, str]:
     """
     fsspec = library('fsspec', 'Finding bags')
     _refuse_password(url)
+    limits = {}
+    if url.startswith(('http://', 'https://')):
+        aiohttp = library('aiohttp', f"Reading '{public(url)}'")
+        timeout = aiohttp.ClientTimeout(None, sock_connect=SILENCE, sock_read=SILENCE)
+        limits = {'client_kwargs': {'timeout': timeout}}
     try:
-        files, path = fsspec.core.url_to_fs(url)
+        files, path = fsspec.core.url_to_fs(url, **limits)
     except ValueError as error:
         raise FleetError(f"'{url}': {error}.", kind='unknown_protocol', place=url) from error
     except ImportError as error:
@@ -125,23 +137,37 @@ def file_system(url: str) -> tuple[Any, str]:
     return files, str(path)
 
 
-def find_bags(places: Sequence[str]) -> list[BagSource]:
+def find_bags(
+    places: Sequence[str], progress: Callable[[int], None] = lambda found: None
+) -> list[BagSource]:
     """Find all bags, each once, in the order of their paths.
+
+    Links to folders are followed, each folder once.
 
     Args:
         places: folders (everything below them), bags, globs, URLs, and lists: text files named
             *.txt with a place per line, relative to the list. `#` begins a comment.
+        progress: called with the number of bags that are found.
+
+    Returns:
+        The bags; also folders that cannot be read, with their `problem`.
 
     Raises:
-        FleetError: a place does not exist or holds no bag. One that a list names does not raise:
-            it is a bag without files.
+        FleetError: a place does not exist, cannot be read or holds no bag. One that a list names
+            does not raise: it is a bag without files.
     """
     found: dict[str, BagSource] = {}
     for place in places:
         if place.endswith('.txt'):
             bags = []
             for line in _lines(place):
-                bags += list(_bags_at(line)) or [_bag(*file_system(line), [], line)]
+                try:
+                    bags += list(_bags_at(line)) or [_bag(*file_system(line), [], line)]
+                except FleetError as error:
+                    if error.kind != 'unreadable':
+                        raise
+                    bags.append(BagSource(public(line), (), line, str(error)))
+                progress(len(found) + len(bags))
         else:
             bags = list(_bags_at(place))
             if not bags:
@@ -151,6 +177,7 @@ def find_bags(places: Sequence[str]) -> list[BagSource]:
                     kind='no_bag', place=place,
                 )  # fmt: skip
         found.update((bag.url, bag) for bag in bags)
+        progress(len(found))
     return [found[url] for url in sorted(found)]
 
 
@@ -158,13 +185,8 @@ def _lines(place: str) -> Iterator[str]:
     """The places that a list names."""
     files, path = file_system(place)
     base = path.rpartition('/')[0]
-    try:
+    with _readable(place):
         text = files.cat_file(path).decode('utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        raise FleetError(
-            f"The list '{place}' cannot be read: {reason}.", kind='unreadable', place=place
-        ) from error
     for line in text.splitlines():
         entry = line.strip()
         if entry and not entry.startswith('#'):
@@ -174,32 +196,79 @@ def _lines(place: str) -> Iterator[str]:
 
 def _bags_at(place: str) -> Iterator[BagSource]:
     files, path = file_system(place)
-    try:
+    with _readable(place):
         is_glob = re.search(r'[*?\[]', path) and not files.exists(path)
         for root in sorted(files.glob(path)) if is_glob else [path]:
             yield from _bags_below(files, root, place)
-    except OSError as error:
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Make a sentence of what goes wrong; each file system raises kinds of its own."""
+    try:
+        yield
+    except Exception as error:
         raise FleetError(
-            f"'{place}' cannot be read: {error.strerror or error}.",
-            kind='unreadable', place=place,
+            f"'{public(place)}' cannot be read: {reason(error)}.",
+            kind='unreadable', place=public(place),
         ) from error  # fmt: skip
 
 
+def reason(error: BaseException) -> str:
+    """Return what an error of a file system says."""
+    if isinstance(error, TimeoutError) or 'Timeout' in type(error).__name__:
+        return f'nothing came for {SILENCE:.0f} s'
+    return public(str(getattr(error, 'strerror', None) or error)) or type(error).__name__
+
+
 def _bags_below(files: Any, root: str, place: str) -> Iterator[BagSource]:
-    if files.isfile(root):
+    try:
+        info = files.info(root)
+    except FileNotFoundError as error:
+        if error.__cause__ is not None:  # of a web server: no answer, or a failure
+            raise error.__cause__ from None
+        return
+    if info['type'] == 'file':
         if public(root).endswith(DATA):
             beside = [root + end for end in _BESIDE if root.endswith('.db3')]
             paths = [root, *filter(files.exists, beside)]
             yield _bag(files, root, [_file(path, files.info(path)) for path in paths], place)
         return
     folders: dict[str, list[SourceFile]] = {}
-    for path, info in files.find(root, detail=True).items():
-        hidden = any(part.startswith('.') for part in path[len(root) :].split('/'))
-        if not hidden and path.endswith((*DATA, *(f'.db3{end}' for end in _BESIDE), f'/{FILE}')):
+    for path, info in _below(files, root):
+        if isinstance(info, OSError):
+            sentence = f"'{path}' cannot be read: {reason(info)}."
+            yield BagSource(path, (), place, sentence)
+        elif _belongs(path) and not any(part[:1] == '.' for part in path[len(root) :].split('/')):
             folders.setdefault(path.rpartition('/')[0], []).append(_file(path, info))
     for folder, found in folders.items():
         if not _is_result(files, folder):
             yield from _bags_in(files, folder, sorted(found, key=lambda file: file.path), place)
+
+
+def _below(files: Any, root: str) -> Iterator[tuple[str, Any]]:
+    """Path and information of all files below a folder; for what cannot be read, the error."""
+    if 'file' not in files.protocol:
+        yield from files.find(root, detail=True).items()
+        return
+    seen, errors = set(), list[OSError]()
+    for folder, folders, names in os.walk(root, onerror=errors.append, followlinks=True):
+        if (real := os.path.realpath(folder)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith('.'))
+        for path in (f'{folder}/{name}' for name in names if _belongs(f'/{name}')):
+            try:
+                yield path, files.info(path)
+            except OSError as error:
+                yield path, error
+    yield from ((str(error.filename), error) for error in errors)
+
+
+def _belongs(path: str) -> bool:
+    """Whether a file is one of a bag, by its name."""
+    return path.endswith((*DATA, *(f'.db3{end}' for end in _BESIDE), f'/{FILE}'))
 
 
 def _bags_in(files: Any, folder: str, found: list[SourceFile], place: str) -> Iterator[BagSource]:
