@@ -137,6 +137,8 @@ def run(options: argparse.Namespace) -> int:
         for picture, fact in results.claims:
             mark = 'holds' if fact.holds else 'FAILS'
             print(f'{mark}  {picture.name:13} {fact.label}: {fact} (expected {fact.wanted})')
+        for each in results.missing:
+            print(f'{each.item}: {each.why}')
         print(f'Page: {results.page}')
     return int(options.strict and not all(fact.holds for _, fact in results.claims))
 

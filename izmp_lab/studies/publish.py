@@ -5,14 +5,14 @@ holds every number of every caption; runs/ keeps the finished runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.engine.cluster import HERE, Cluster
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
-from izmp_dynamics.pages.page import Figures, Page
+from izmp_dynamics.pages.page import Figures, Missing, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.runs import Run, Store, perform, perform_all
 
@@ -23,11 +23,12 @@ class Figure:
 
     Attributes:
         runs: study → the runs that the figure needs, by keys of its own.
-        picture: study and the results of these runs, by the same keys → the drawn figure.
+        picture: study and the results of these runs, by the same keys → the drawn figure, or why
+            there is none.
     """
 
     runs: Callable[[Any], Mapping[Any, Run]]
-    picture: Callable[[Any, Any], Picture]
+    picture: Callable[[Any, Any], Picture | Missing]
 
 
 def figure(runs: Callable[[Any], Mapping[Any, Run]]) -> Callable[[Callable[..., Picture]], Figure]:
@@ -75,10 +76,12 @@ class Results:
     Attributes:
         page: the HTML page.
         pictures: in the order of the page.
+        missing: figures that could not be made, with the reason.
     """
 
     page: Path
     pictures: tuple[Picture, ...]
+    missing: tuple[Missing, ...] = ()
 
     @property
     def claims(self) -> tuple[tuple[Picture, Fact], ...]:
@@ -114,17 +117,20 @@ def publish(
     store = Store(folder / 'runs')
     runs = [run for each in figures for run in each.runs(study).values()]
     perform_all(runs, store, cluster, lambda fraction: progress(0.9 * fraction))
-    pictures = []
+    pictures, missing = [], []
     for index, each in enumerate(figures):
         found = {key: perform(run, store) for key, run in each.runs(study).items()}
         picture = each.picture(study, found)
-        write_files(files_of(picture), folder)
-        pictures.append(picture)
+        if isinstance(picture, Missing):
+            missing.append(picture)
+        else:
+            write_files(files_of(picture), folder)
+            pictures.append(picture)
         progress(0.9 + 0.1 * (index + 1) / len(figures))
     numbers = numbers_table(pictures)
-    text = render(page, pictures)
+    text = render(replace(page, missing=(*page.missing, *missing)), pictures)
     write_files({'numbers.csv': to_csv(numbers), 'index.html': text.encode()}, folder)
-    return Results(folder / 'index.html', tuple(pictures))
+    return Results(folder / 'index.html', tuple(pictures), tuple(missing))
 
 
 def selected(figures: Figures, only: Sequence[str]) -> list[Figure]:

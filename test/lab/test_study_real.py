@@ -1,15 +1,18 @@
 """`izmp experiments real`: which recordings are found, and their page."""
 
+import re
 import shutil
 
 import numpy as np
 import pytest
+import yaml
 
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.real.logs import LogStudy
 from izmp_lab.studies.real.page import NOTHING, WINDOW, _liveliest, page
 
+from ..bag_surgery import IMU
 from ..conftest import REPOSITORY
 from .walking import ROBOT_FILE
 
@@ -63,6 +66,32 @@ def test_a_recording_makes_a_page(logs, tmp_path):
     text = results.page.read_text()
     assert 'has no robot*.yaml' in text.replace('\u00a0', ' ')
     assert (tmp_path / 'out' / 'one.png').is_file()
+
+
+def test_a_recording_that_cannot_be_evaluated_is_a_row(sway, sound, robot_yaml, tmp_path, capsys):
+    """Two without an instant; of one with a stamp years off, or seconds, there is a figure."""
+    for name in ('bare', 'light', 'far', 'late'):
+        draft, robot = sound.copy(), robot_yaml | {'ground': {}}
+        if name == 'bare':
+            draft.keep(IMU, draft[IMU].stamps < 0)
+        elif name == 'light':
+            robot['ground'] = {'minimum_force': 5000.0}
+        else:
+            draft[IMU].stamps[1] += 2**32 if name == 'late' else 2**59
+        draft.write(tmp_path / 'logs' / name)
+        (tmp_path / 'logs' / name / 'robot.yaml').write_text(yaml.safe_dump(robot))
+    out = tmp_path / 'out'
+    assert main(['experiments', 'real', '-o', str(out), '--logs', str(tmp_path / 'logs')]) == 0
+    said = capsys.readouterr().out
+    assert re.search('bare: .*imu', said)
+    assert 'light: MR-AD has an IZMP at no instant' in said
+    assert 'bare' in (out / 'index.html').read_text()
+    assert [path.stem for path in sorted(out.glob('*.png'))] == ['far', 'late']
+
+
+def test_the_window_is_found_at_once_where_one_stamp_is_years_off():
+    times = np.append(np.arange(0.0, 30.0, 0.01), 4e8)
+    assert _liveliest(times, np.sin(times)) <= 30.0
 
 
 def test_without_recordings_there_is_a_sentence(tmp_path, capsys):

@@ -9,7 +9,7 @@ import numpy as np
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array, seconds
-from izmp_dynamics.base.errors import IzmpError, UnknownNameError
+from izmp_dynamics.base.errors import IzmpError, ReplayError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
@@ -53,7 +53,8 @@ class Log:
         digest = hashlib.sha256()
         urdf = Path(self.urdf or self.load_robot().urdf_path)
         for path in (*sorted(self.bag.iterdir()), self.robot, urdf):
-            if path.suffix in {'.mcap', '.db3', '.zstd', '.yaml', '.urdf'}:
+            is_read = path.suffix in {'.mcap', '.db3', '.zstd', '.yaml', '.urdf'}
+            if is_read and path.is_file():  # and no pipe
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
@@ -87,17 +88,31 @@ def evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> 
     Returns:
         times (K,) [s]; for each method M that the signals allow, M (K, 2) its point in nif [m] and
         M_margin (K,) [m]; force (K,) normal force of MR-AD over the weight [-]; shown (F,) rows;
-        sticks (F, B, 3) origins of the bodies in nif [m]; parents (B,).
+        sticks (F, B, 3) origins of the bodies in nif [m]; parents (B,). If it cannot be evaluated,
+        `refused` alone: the sentence that says why.
     """
+    try:
+        return _evaluation(bag, robot, urdf, cutoff)
+    except IzmpError as error:
+        return {'refused': np.array(str(error))}
+
+
+def _evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> Arrays:
+    """Do so, or raise an IzmpError."""
     file = _filtered(load_robot_file(robot, urdf), cutoff)
     model = load_model(file.read_urdf(), file.root)
     with BagReader(Path(bag)) as reader:
         recording = Recording(reader, file, model)
         parts = list(evaluate_recording(recording, make_evaluator(recording)))
+    if not any(np.isfinite(part.points.get('mr_ad', np.nan)).any() for part in parts):
+        raise ReplayError(
+            'MR-AD has an IZMP at no instant; `izmp replay` says why.', kind='nothing_came_out'
+        )
+    names = sorted({name for part in parts for name in part.points})
     normal = np.concatenate([part.ground.plane.normal for part in parts])
     axes = plane_axes(normal)
-    points = {name: _joined(parts, 'points', name) for name in parts[0].points}
-    force = np.einsum('ti,ti->t', normal, _joined(parts, 'wrenches', 'mr_ad')[:, :3])
+    points = {name: _joined(parts, 'points', name, (3,)) for name in names}
+    force = np.einsum('ti,ti->t', normal, _joined(parts, 'wrenches', 'mr_ad', (6,))[:, :3])
     known = np.flatnonzero(np.isfinite(points['mr_ad']).all(axis=1))
     shown = known[np.linspace(0, len(known) - 1, FRAMES).round().astype(int)]
     q = np.concatenate([part.joints.positions for part in parts])
@@ -110,7 +125,7 @@ def evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> 
         'sticks': np.stack([stick.T for stick in sticks]),
         'parents': np.asarray(model.joints[:, PARENT]),
         **{name: np.einsum('tij,tj->ti', axes, point) for name, point in points.items()},
-        **{f'{name}_margin': _joined(parts, 'margins', name) for name in parts[0].margins},
+        **{f'{name}_margin': _joined(parts, 'margins', name, ()) for name in names},
     }
 
 
@@ -118,8 +133,12 @@ def _filtered(file: RobotFile, cutoff: float | None) -> RobotFile:
     return dataclasses.replace(file, low_pass=dataclasses.replace(file.low_pass, cutoff=cutoff))
 
 
-def _joined(parts: list[Evaluated], quantity: str, name: str) -> Array:
-    return np.concatenate([getattr(part, quantity)[name] for part in parts])
+def _joined(parts: list[Evaluated], quantity: str, name: str, shape: tuple[int, ...]) -> Array:
+    """Values (K, *shape) over all parts; NaN where one has none."""
+    return np.concatenate([
+        getattr(part, quantity).get(name, np.full((len(part.stamps), *shape), np.nan))
+        for part in parts
+    ])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -158,8 +177,8 @@ class LogStudy:
                 )
             for log in logs:
                 try:
-                    log.load_robot()
-                except IzmpError as error:
+                    log.digest()
+                except (IzmpError, OSError) as error:
                     skipped.append(f"'{bag}' is left out: {error}")
                 else:
                     found.append(log)

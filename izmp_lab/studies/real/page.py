@@ -34,8 +34,13 @@ def log_figure(log: Log) -> Figure:
     )
 
 
-def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture:
-    methods = [name for name in _LABELS if name in raw and np.isfinite(raw[name]).any()]
+def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture | Missing:
+    runs = (raw, smooth)
+    for run in runs:
+        if 'refused' in run:
+            return Missing(log.name, str(run['refused']), 'See there.')
+    methods = [name for name in _LABELS
+               if all(np.isfinite(run.get(name, np.nan)).any() for run in runs)]  # fmt: skip
     measured = 'cop' in methods
     start = _liveliest(raw['times'], smooth['mr_ad'][:, 1])
 
@@ -121,7 +126,9 @@ def _facts(raw: Arrays, smooth: Arrays, methods: list[str]) -> tuple[Fact, ...]:
 
 def _liveliest(times: Array, y: Array) -> float:
     """When the `WINDOW` begins in which y moves most [s]."""
-    starts = np.arange(times[0], max(times[0], times[-1] - WINDOW) + 1e-9, 0.25 * WINDOW)
+    step = 0.25 * WINDOW  # only where there are instants: one stamp may be years off
+    starts = times[0] + step * np.unique((times - times[0]) // step)
+    starts = starts[starts <= max(times[0], times[-1] - WINDOW)]
 
     def travel(start: float) -> float:
         part = y[(times >= start) & (times <= start + WINDOW)]
