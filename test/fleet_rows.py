@@ -28,6 +28,7 @@ def rows_of_many(count, seed=1):
             'falls': 0, 'fall_alarms': 0,
             'pushes': 0, 'gap_mean': float(draw.uniform(0, 5e-3)), 'gated': 0,
             'findings': ['crossings[mr_ad]', 'settling'][: int(draw.integers(3))],
+            'sentences': ['The IZMP crosses the edge.', 'It settles.'][: int(draw.integers(3))],
             'events': [], 'report': None if failed else f'reports/walk {k:05d}/report.html',
         })  # fmt: skip
     return sorted(rows, key=badness)

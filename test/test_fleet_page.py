@@ -12,10 +12,12 @@ from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.cli.progress import progress_line, time_left
 from izmp_dynamics.fleet import page
 from izmp_dynamics.fleet.page import fleet_statistics
-from izmp_dynamics.fleet.row import COLUMNS, STATES, badness
+from izmp_dynamics.fleet.row import COLUMNS, STATES, badness, of_report
+from izmp_dynamics.verdict.summary import summary_of
 
 from .chromium import chromium
 from .fleet_rows import EVIL, rows_of_many
+from .report_scenarios import bump, standing
 from .requiring import skip_without
 
 BAGS = 10_000
@@ -30,7 +32,7 @@ def rows():
         skip_without(error.library, error)
     found = rows_of_many(BAGS)
     evil = dict.fromkeys(('name', 'robot', 'unit', 'software', 'verdict', 'bag', 'report'), EVIL)
-    found[0] |= evil | {'findings': [EVIL]}
+    found[0] |= evil | {'sentences': [EVIL]}
     return found
 
 
@@ -50,16 +52,40 @@ def open_page(tab, url):
     tab.run('window.fleet.then((parts) => { window.parts = parts; })')
 
 
-def test_the_findings_say_why_a_bag_has_no_verdict_and_what_could_not_be_read(rows):
-    def shown(**columns):
-        (row,) = page._data([rows[1] | columns])['rows']
-        return row[page.SHOWN.index('findings')]
+def test_verdict_and_findings_are_sentences(tab, rows):
+    """Not keys; and in the row of a real report."""
+    assert column(tab, 'In words')[1].startswith(rows[1]['verdict'])
+    listed = next(k for k, row in enumerate(rows[:25]) if row['sentences'])
+    assert f'{len(rows[listed]["sentences"])} finding' in column(tab, 'In words')[listed]
+    summary = summary_of(standing(offset=bump(4.0, 0.35, 0.25)))
+    row = of_report(summary.as_dict())
+    assert row['sentences'] == list(summary.remarks) != []
+    assert row['verdict'] == summary.verdict.text
 
-    assert shown(state='error', error='There is no robot file.', findings=None) == [
-        'There is no robot file.'
-    ]
-    said = "'walk.mcap' is cut off: it ends at byte 1000000."
-    assert shown(damage=said, findings=['damaged_bag', 'settling']) == [said, 'settling']
+
+def test_in_the_dark_the_table_is_light_on_dark(tab):
+    dark = [{'name': 'prefers-color-scheme', 'value': 'dark'}]
+    tab.call('Emulation.setEmulatedMedia', media='', features=dark)
+    ground = 'getComputedStyle(document.querySelector("#bags_wrapper")).backgroundColor'
+    assert tab.run(ground) == 'rgba(0, 0, 0, 0)'
+    text = tab.run('getComputedStyle(document.querySelector("#bags td")).color')
+    assert min(map(int, re.findall(r'\d+', text)[:3])) > 180
+    tab.call('Emulation.setEmulatedMedia', media='', features=[])
+
+
+def test_one_bag_far_away_does_not_flatten_the_plots(tab):
+    tab.run('window.near = [...Array(40).keys()].map((k) => ({ margin: 10 + k / 4 }))')
+    limits = tab.run('robustLimits([...near, { margin: -837 }, { margin: null }])')
+    assert -20.0 < limits[0] < 10.0
+    assert limits[1] == 19.75
+    assert tab.run('robustLimits(near)') == [10.0, 19.75]
+
+
+def test_dates_are_utc_wherever_the_reader_is(tab):
+    tab.call('Emulation.setTimezoneOverride', timezoneId='Asia/Tokyo')
+    assert tab.run('dates.values(0, [1767225600], 0, 0, 3600)') == ['01-01 00:00']
+    assert tab.run('dates.values(0, [1767225600], 0, 0, 86400)') == ['2026-01-01']
+    tab.call('Emulation.setTimezoneOverride', timezoneId='')
 
 
 def test_a_fleet_of_three_bags(rows, tab):
@@ -115,7 +141,7 @@ def test_it_opens_offline_and_shows_the_worst_first(tab, rows):
     assert set(column(tab, 'Verdict')) == {'Fell'}
 
 
-@pytest.mark.parametrize(('width', 'is_wide'), [(1100, False), (1400, True)])
+@pytest.mark.parametrize(('width', 'is_wide'), [(1100, False), (1800, True)])
 def test_the_table_fits_the_window(tab, width, is_wide):
     before = tab.run('innerWidth')
     tab.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1,
@@ -164,10 +190,10 @@ def test_it_filters(tab, rows):
 
 def test_it_sorts(tab, rows):
     shortest = sorted(row['duration'] for row in rows if row['duration'] is not None)
-    tab.run('void parts.table.order([6, "asc"]).search("").page.len(500).draw()')
+    tab.run('void parts.table.order([7, "asc"]).search("").page.len(500).draw()')
     shown = [float(text) for text in column(tab, 'Duration') if text]
     assert len(shown) > 100  # those without a duration come first
-    tab.run('void parts.table.page.len(25).order([6, "desc"]).draw()')
+    tab.run('void parts.table.page.len(25).order([7, "desc"]).draw()')
     longest = float(column(tab, 'Duration')[0])
     assert longest == pytest.approx(max(r['duration'] for r in rows if r['duration']), abs=0.05)
     assert shown == pytest.approx(shortest[: len(shown)], abs=0.06)

@@ -7,17 +7,31 @@ const numeral = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const numbers = { values: (plot, values) => values.map((value) => numeral.format(value).replace('-', '−')) };
 const counted = { incrs: [1, 2, 5].flatMap((k) => [0, 1, 2, 3, 4, 5].map((n) => k * 10 ** n)).sort((a, b) => a - b) };
 
+const dates = { space: 90, values: (plot, times, axis, space, step) => times.map((time) => {
+  const text = new Date(1e3 * time).toISOString().replace('T', ' ');
+  return step < 86400 ? text.slice(5, 16) : text.slice(0, 10);
+}) };
+
 // Two axes, each with options of its own.
 const axes = (...options) => options.map((one) => ({
   stroke: css('muted'), grid: { stroke: css('grid') }, ticks: { stroke: css('grid') }, ...one,
 }));
 
+// Limits [mm] of margins that a few bags far away do not stretch: the quartiles and three times their
+// distance on each side, or all.
+function robustLimits(bags) {
+  const sorted = bags.map((bag) => bag.margin).filter((margin) => margin !== null).sort((a, b) => a - b);
+  const [first, lower, upper, last] = [0, 0.25, 0.75, 1].map((q) => sorted[Math.round(q * (sorted.length - 1))] ?? 0);
+  const reach = 3 * Math.max(upper - lower, 1);
+  return [Math.max(first, lower - reach), Math.min(last, upper + reach)];
+}
+
+const within = (margin, [low, high]) => Math.min(Math.max(margin, low), high);
+
 // Bags per interval of the margin, stacked by state, the worst at the bottom.
-function distribution(uPlot, element, bags, states) {
+function distribution(uPlot, element, bags, states, limits) {
   const known = bags.filter((bag) => bag.margin !== null);
-  const sorted = known.map((bag) => bag.margin).sort((a, b) => a - b);
-  // a few bags far away must not squeeze all others into one interval
-  const [low, high] = [0.005, 0.995].map((q) => sorted[Math.round(q * (sorted.length - 1))] ?? 0);
+  const [low, high] = limits;
   const width = Math.max((high - low) / BINS, 1e-3);
   const counts = states.map(() => new Array(BINS).fill(0));
   for (const bag of known) {
@@ -40,11 +54,11 @@ function distribution(uPlot, element, bags, states) {
 
 // Margin over the time of recording, a point per bag; of one robot also the median of equal parts
 // of the time, where that has enough bags.
-function trend(uPlot, element, bags, states) {
+function trend(uPlot, element, bags, states, limits) {
   const dated = bags.filter((bag) => bag.start !== null && bag.margin !== null)
     .sort((a, b) => a.start - b.start);
   const times = dated.map((bag) => bag.start);
-  const points = states.map((state) => dated.map((bag) => bag.state === state ? bag.margin : null));
+  const points = states.map((state) => dated.map((bag) => bag.state === state ? within(bag.margin, limits) : null));
   const medians = new Array(dated.length).fill(null);
   const alike = new Set(dated.map((bag) => bag.robot)).size === 1;
   const first = times[0] ?? 0, step = ((times.at(-1) ?? 1) - first) / PERIODS || 1;
@@ -57,7 +71,8 @@ function trend(uPlot, element, bags, states) {
   }
   return new uPlot({
     width: element.clientWidth, height: 240, legend: { show: false },
-    cursor: { show: false }, axes: axes({}, numbers),
+    cursor: { show: false }, axes: axes(dates, numbers), tzDate: (time) => uPlot.tzDate(new Date(1e3 * time), 'UTC'),
+    scales: { y: { range: [limits[0] - 2, limits[1] + 2] } },
     series: [{}, ...states.map((state) => ({
       label: state, stroke: css(state), paths: () => null,
       points: { show: true, size: 5, fill: css(state), width: 0 },

@@ -14,9 +14,9 @@ const fixed = (value, digits) => value.toFixed(digits).replace('-', '−');
 const scaled = (factor, digits) => (value) => fixed(value * factor, digits);
 
 // Column → heading and how a value is shown.
-const TEXTS = ['name', 'robot', 'unit', 'software', 'findings', 'verdict', 'bag'];
+const TEXTS = ['name', 'robot', 'unit', 'software', 'verdict', 'sentences', 'bag'];
 const CLASSES = {
-  name: 'dt-left wraps', findings: 'dt-left wraps', // the longest texts
+  name: 'dt-left wraps', verdict: 'dt-left words', start: 'when', // the longest texts
   excursions: 'wide', pushes: 'wide', gap_mean: 'wide', gated: 'wide', // shown where there is room
 };
 const COLUMNS = {
@@ -25,15 +25,22 @@ const COLUMNS = {
   margin: ['Margin [mm]', scaled(1e3, 1)], uncertainty: ['± [mm]', scaled(1e3, 1)],
   outside_time: ['Outside [s]', scaled(1, 2)], excursions: ['Excursions'], pushes: ['Pushes'],
   gap_mean: ['Gap to CoP [mm]', scaled(1e3, 1)], gated: ['Samples left out'],
-  findings: ['Findings', (keys) => keys.join(', ')], verdict: ['In words'], bag: ['Place'],
+  verdict: ['In words'], sentences: ['Findings', (sentences) => sentences.join(' ')], bag: ['Place'],
 };
+
+// The findings of a bag, under its verdict.
+function folded(sentences) {
+  if (!sentences?.length) return '';
+  const list = sentences.map((sentence) => `<li>${escaped(sentence)}</li>`).join('');
+  return `<details><summary>${sentences.length} finding${sentences.length > 1 ? 's' : ''}</summary><ul>${list}</ul></details>`;
+}
 
 function column(fleet, name) {
   const place = fleet.columns.indexOf(name), [title, format = (value) => value] = COLUMNS[name];
-  const states = Object.keys(fleet.states);
+  const states = Object.keys(fleet.states), findings = fleet.columns.indexOf('sentences');
   const empty = fleet.rows.length > 0 && fleet.rows.every((row) => row[place] === null);
   return {
-    title, name, data: null, visible: !empty && !['verdict', 'bag'].includes(name),
+    title, name, data: null, visible: !empty && !['sentences', 'bag'].includes(name),
     ...(TEXTS.includes(name) && { type: 'string' }), className: CLASSES[name] ?? (TEXTS.includes(name) ? 'dt-left' : ''),
     render: (_, use, __, { row }) => {
       const value = fleet.rows[row][place];
@@ -47,7 +54,7 @@ function column(fleet, name) {
       if (name === 'name' && fleet.reports[row]) {
         return `<a href="${escaped(fleet.reports[row])}">${escaped(value)}</a>`;
       }
-      return escaped(format(value));
+      return escaped(format(value)) + (name === 'verdict' ? folded(fleet.rows[row][findings]) : '');
     },
   };
 }
@@ -147,7 +154,9 @@ async function fleetPage() {
     const chosen = table.rows({ search: 'applied' }).indexes().toArray().map((row) => bags[row]);
     byId('count').textContent = `${chosen.length} of ${bags.length} bags`;
     for (const chart of charts) chart.destroy();
-    charts = [distribution(uPlot, byId('distribution'), chosen, states), trend(uPlot, byId('trend'), chosen, states)];
+    const limits = robustLimits(chosen), beyond = chosen.filter((bag) => bag.margin !== null && bag.margin !== within(bag.margin, limits)).length;
+    byId('beyond').textContent = beyond ? `${beyond} bag${beyond > 1 ? 's' : ''} beyond these limits: drawn at the edge.` : '';
+    charts = [distribution(uPlot, byId('distribution'), chosen, states, limits), trend(uPlot, byId('trend'), chosen, states, limits)];
     byId('groups').replaceChildren(...GROUPS.map(([name, title]) => groupTable(chosen, states, name, title)).filter(Boolean));
   };
   const filter = () => { keep = wanted(fleet); table.search(byId('text').value).draw(); show(); };

@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 import izmp_dynamics
-from izmp_dynamics.fleet.row import DAMAGED, STATES, Row
+from izmp_dynamics.fleet.row import STATES, Row
 from izmp_dynamics.pages.templates import template, text_file
 from izmp_dynamics.report.player.packing import UPLOT, UPLOT_STYLE, Library, compressed
 from izmp_dynamics.verdict.reasons import HEADLINES
+from izmp_dynamics.verdict.verdict import SHORTEST_TIME
 
 _PAGE = ('The page of a fleet', 'pip install itables uplot-python')
 
@@ -22,8 +23,8 @@ DATA_TABLES_STYLE = Library('itables', 'itables', 'html/dt_bundle.css', *_PAGE)
 """DataTables, as ITables brings it."""
 
 SHOWN = (
-    'state', 'name', 'robot', 'unit', 'software', 'start', 'duration', 'margin', 'uncertainty',
-    'findings', 'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'verdict', 'bag',
+    'state', 'name', 'verdict', 'robot', 'unit', 'software', 'start', 'duration', 'margin',
+    'uncertainty', 'outside_time', 'excursions', 'pushes', 'gap_mean', 'gated', 'sentences', 'bag',
 )  # fmt: skip
 """Columns of the table on the page."""
 
@@ -71,6 +72,7 @@ def fleet_page(rows: Sequence[Row], numbers: Mapping[str, Any]) -> str:
         states=_STATES,
         recorded=_duration(numbers['duration']),
         size=_size(numbers['size']),
+        shortest=SHORTEST_TIME,
         data=compressed(json.dumps(_data(rows), allow_nan=False).encode()),
         tables=DATA_TABLES.packed(),
         uplot=UPLOT.packed(),
@@ -84,15 +86,9 @@ def _data(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         'columns': SHOWN,
         'states': _STATES,
-        'rows': [[(row | {'findings': _findings(row)})[name] for name in SHOWN] for row in rows],
+        'rows': [[row[name] for name in SHOWN] for row in rows],
         'reports': [quote(row['report']) if row['report'] else None for row in rows],
     }
-
-
-def _findings(row: Row) -> list[str]:
-    """The keys; in words why a bag was not evaluated, or what of it could not be read."""
-    words = [row['error'] or row['damage']]
-    return [*filter(None, words), *(key for key in row['findings'] or () if key != DAMAGED)]
 
 
 def _duration(seconds: float) -> str:

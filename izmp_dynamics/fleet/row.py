@@ -42,8 +42,8 @@ COLUMNS: Mapping[str, str] = {
     # events
     'pushes': 'int', 'falls': 'int', 'fall_alarms': 'int', 'events': 'events',
     # health of the signals
-    'damage': 'text', 'findings': 'texts', 'missing': 'texts', 'notes': 'texts',
-    'gated': 'int', 'longest_gap': 'float', 'signals': 'signals',
+    'damage': 'text', 'findings': 'texts', 'sentences': 'texts', 'missing': 'texts',
+    'notes': 'texts', 'gated': 'int', 'longest_gap': 'float', 'signals': 'signals',
     # where it comes from
     'report': 'text', 'sha256': 'text', 'robot_sha256': 'text', 'stamp': 'text',
     'version': 'text', 'code': 'text', 'seconds': 'float', 'host': 'text',
@@ -109,6 +109,7 @@ def of_report(report: Mapping[str, Any]) -> Row:
         'events': [{key: event.get(key) for key in EVENT} for event in report['events']],
         'damage': next((f['sentence'] for f in report['findings'] if f['key'] == DAMAGED), None),
         'findings': [finding['key'] for finding in report['findings']],
+        'sentences': report['remarks'],
         'gated': sum(signal['gated'] for signal in signals),
         'longest_gap': max((signal['longest_gap'] or 0.0 for signal in signals), default=None),
         'signals': signals,
