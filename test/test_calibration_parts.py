@@ -10,11 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
-from izmp_dynamics.calibration.choice import _needed, items, least_needed
+from izmp_dynamics.calibration.choice import Trial, _needed, items, least_needed
 from izmp_dynamics.calibration.files import with_inertials
 from izmp_dynamics.calibration.findings import drifts, remarks
 from izmp_dynamics.calibration.force_sensors import cube_rotations
-from izmp_dynamics.calibration.held_out import Judged
+from izmp_dynamics.calibration.held_out import HeldOut, Judged, Squares
 from izmp_dynamics.calibration.inertias import (
     Divergence,
     link_inertias,
@@ -27,6 +27,7 @@ from izmp_dynamics.calibration.inertias import (
 )
 from izmp_dynamics.calibration.linear import Rows, noise_of
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
+from izmp_dynamics.calibration.result import CalibrationResult, render_html
 from izmp_dynamics.calibration.segments import RATE, SmoothSignal, cut_segments, read_segments
 from izmp_dynamics.calibration.solver import Blocks, Quadratic, scatter
 from izmp_dynamics.dynamics.mr_ad import MrAd
@@ -378,3 +379,31 @@ def test_matrices_from_little_motion_get_a_remark(biped31, model, seconds, remar
     assert bool(found) == remarked
     assert all('20 s of steps' in each and '7.0 s of motion' in each for each in found)
     assert not any('matrices' in each for each in remarks(segments, layout, groups[:1]))
+
+
+def test_the_page_begins_with_errors_before_and_after():
+    """In numbers and over time; as recorded where nothing is corrected."""
+    rng = np.random.default_rng(3)
+
+    def parts(size):
+        of = [size * rng.random((4, 400)) for _ in range(5)]
+        return tuple(
+            Squares(f, m, np.stack([x, y], 1), r) for f, m, x, y, r in zip(*of, strict=True)
+        )
+
+    trial = Trial(parts(4.0), parts(0.04), nothing_needed=False)
+    before, after = (HeldOut.of(some) for some in (trial.before, trial.predicted))
+    result = CalibrationResult(
+        ('walk',), 'r', 'torso', (), True, False, '', before, after, (), (), (), (), 32.0
+    )
+    page = render_html(result, trial).replace('\u00a0', ' ')
+    assert f'<dd>{after.force:.3g} N</dd><dd class="note">before: {before.force:.3g} N' in page
+    places = [page.index(text) for text in ('before: ', '<svg', 'What was wrong', 'All numbers')]
+    assert places == sorted(places)
+    assert page.count('<svg') == 2
+    assert 'with the corrections' in page
+    agrees = dataclasses.replace(result, accepted=False, agrees=True, reason='They agree.')
+    page = render_html(agrees, trial)
+    assert 'class="verdict stable"' in page
+    assert 'with the corrections' not in page
+    assert '<svg' not in render_html(agrees)

@@ -200,6 +200,9 @@ def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
     assert '<script' not in page
     assert '&lt;script&gt;' in page
     assert 'confidence interval' in page
+    state = json.loads((result / 'report.json').read_text())['verdict']['state']
+    assert f'tone {state}"' in page
+    assert page.index('<svg') < page.index('<h2>Numbers</h2>')
     rows = list(csv.DictReader((out / 'numbers.csv').open()))
     assert {row['result'] for row in rows} == {'good', EVIL}
     names = {'margin', 'izmp_x', 'izmp_y', 'cop_x', 'cop_y', 'gap', 'force'}

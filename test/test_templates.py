@@ -40,5 +40,7 @@ def test_a_name_that_is_not_given_is_an_error(page):
 def test_every_colour_of_a_style_is_in_the_palette(page):
     text = page('{% extends "layout.html.j2" %}{% block title %}a{% endblock %}').render()
     assert set(LIGHT) == set(DARK)
-    assert set(re.findall(r'var\(--([\w-]+)\)', text)) <= set(LIGHT)
+    of_verdicts = {'tone', 'tint'}  # which the class of a verdict sets
+    assert set(re.findall(r'var\(--([\w-]+)\)', text)) <= set(LIGHT) | of_verdicts
+    assert of_verdicts <= set(re.findall(r'--([\w-]+): var', text))
     assert [text.count(colours['outside']) for colours in (LIGHT, DARK)] == [1, 1]

@@ -93,11 +93,10 @@ def estimate_corrections(
     result = result_of(bags, model, rig, segments, best, notes)
     progress(1.0)
     if not result.accepted:
-        return Calibration(result, as_stated, {}, urdf)
+        return Calibration(result, as_stated, {}, urdf, best.trial)
     x = best.solution.x
-    return Calibration(
-        result, corrected_robot(robot, best.layout, x), corrected_inertials(best.layout, x), urdf
-    )
+    corrected = corrected_robot(robot, best.layout, x), corrected_inertials(best.layout, x)
+    return Calibration(result, *corrected, urdf, best.trial)
 
 
 def best_candidate(

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
+from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.inertias import tensor, transformation
 from izmp_dynamics.calibration.parameters import LAG, Layout
 from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
@@ -47,12 +48,14 @@ class Calibration:
         robot: the corrected robot file; as it was if the result is not accepted.
         inertials: link → (10,) corrected parameters; empty if none are.
         urdf: the robot's URDF.
+        trial: errors on held-out motion; None if there is too little motion.
     """
 
     result: CalibrationResult
     robot: RobotFile
     inertials: dict[str, Array]
     urdf: Urdf
+    trial: Trial | None = None
 
 
 def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
@@ -197,7 +200,7 @@ def write_calibration(
     result = dataclasses.replace(
         result, files={name: folder / name for name in (*texts, HTML, JSON)}
     )
-    texts[HTML], texts[JSON] = render_html(result), render_json(result)
+    texts[HTML], texts[JSON] = render_html(result, calibration.trial), render_json(result)
     with result_folder(folder, overwrite, NAMES) as partial:
         for name, text in texts.items():
             (partial / name).write_text(text, encoding='utf-8', errors='backslashreplace')

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import izmp_dynamics
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.held_out import HeldOut
 from izmp_dynamics.calibration.parameters import LAG
 
@@ -283,18 +286,32 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def render_html(result: CalibrationResult) -> str:
+def render_html(result: CalibrationResult, trial: Trial | None = None) -> str:
     """The result as a self-contained page.
+
+    Args:
+        result: what was found.
+        trial: errors on held-out motion, which are drawn if matplotlib is installed.
 
     Raises:
         MissingDependencyError: jinja2 is not installed.
     """
     from izmp_dynamics.pages.templates import template
 
+    figures: list[str] = []
+    if trial is not None:
+        try:
+            from izmp_dynamics.calibration.picture import over_motion
+
+            figures = over_motion(trial, result.accepted)
+        except MissingDependencyError:
+            pass
     return template(__package__, 'report.html.j2').render(
         result=result,
+        version=izmp_dynamics.__version__,
         sentences=sentences(result),
         errors=held_out_lines(result),
+        figures=figures,
         open=[*result.notes, *trade_off_lines(result)],
         infinity=math.inf,
     )

@@ -23,7 +23,7 @@ from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.page import Page
-from izmp_dynamics.pages.picture import Picture, Table
+from izmp_dynamics.pages.picture import Picture, Table, Toned
 from izmp_dynamics.pages.rendering import render
 from izmp_dynamics.results.replayed import margin_known
 from izmp_dynamics.verdict.events.event import KINDS
@@ -89,7 +89,8 @@ def compare_runs(
         caveats=remarks,
         method=_METHOD,
         settings={result.name: str(result.folder) for result in results},
-        tables={'Verdicts and events': _verdicts(results), 'Numbers': shown(rows)},
+        tables={'Verdicts and events': _verdicts(results)},
+        appendix={'Numbers': shown(rows)},
     )
     caption = ' '.join([f'{listed}, {_aligned(results, alignment)}.', *remarks])
     files = {
@@ -123,10 +124,14 @@ def _verdicts(results: Sequence[Result]) -> Table:
     for result, count in zip(results, counts, strict=True):
         report = result.report
         judged = report['tracks'].get(report['verdict']['judged_by'])
+        known = judged is not None and judged['averaged_margin'] is not None
         margin = _margin(judged) if judged else '–'
+        if known:
+            margin = Toned(margin, 'bad' if judged['averaged_margin'] < 0.0 else 'good')
         rows.append([
-            result.name, report['robot'], seconds(result.duration), report['verdict']['headline'],
-            margin, *(str(count[kind]) for kind in kinds),
+            result.name, report['robot'], seconds(result.duration),
+            Toned(report['verdict']['headline'], report['verdict']['state']), margin,
+            *(str(count[kind]) for kind in kinds),
         ])  # fmt: skip
     return Table(('result', 'robot', 'duration', 'verdict', 'smallest margin', *kinds), rows)
 
@@ -196,7 +201,9 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
         for k, name in enumerate(drawn):
             colour, dashes = COLOURS[k % len(COLOURS)], '--' if k // len(COLOURS) % 2 else '-'
             legend.append(Entry(name, line(look, colour, linestyle=dashes)))
-            styles.append({'color': look[colour], 'linewidth': 1.3, 'linestyle': dashes})
+            # the first, which the others are compared with, is wide and behind them
+            wide = {'linewidth': 3.5, 'alpha': 0.45} if k == 0 else {'linewidth': 1.3}
+            styles.append({'color': look[colour], 'linestyle': dashes, **wide})
         canvas, axes = panels(width, 2, legend, height=2.6)
         for rows, mean, style in zip(aligned.rows, means, styles, strict=True):
             axes[0].plot(aligned.x, mean, **style)

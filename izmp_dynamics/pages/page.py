@@ -38,6 +38,7 @@ class Page:
         settings: name → value of what was taken.
         missing: what is not reproduced, for the table at the top.
         tables: title → table, before the figures.
+        appendix: title → table under a fold, after the figures.
         caveats: what has to be known before the numbers.
     """
 
@@ -49,4 +50,5 @@ class Page:
     settings: Mapping[str, Any]
     missing: tuple[Missing, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
+    appendix: Mapping[str, Table] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()

@@ -54,6 +54,22 @@ class Fact:
         return f'{self.number}{spread}{gap}{self.unit}'.rstrip()
 
 
+class Toned(str):
+    """A cell of a table in a colour.
+
+    Attributes:
+        tone: class of the style sheet, a verdict's state or 'good' or 'bad'.
+    """
+
+    tone: str
+
+    def __new__(cls, text: str, tone: str) -> 'Toned':
+        """Make the text of the cell."""
+        toned = super().__new__(cls, text)
+        toned.tone = tone
+        return toned
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of text or numbers under headings that state the unit.
