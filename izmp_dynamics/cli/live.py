@@ -34,6 +34,13 @@ def add_parser(subparsers: Any) -> None:
         '--rate', type=float, default=1.0, metavar='X', help='playback rate (default: 1)'
     )
     parser.add_argument('--quiet', action='store_true', help='no live figures')
+    parser.add_argument(
+        '--view',
+        nargs='?',
+        const='127.0.0.1',
+        metavar='ADDRESS',
+        help='show the robot in a web browser, to this computer alone or at an ADDRESS of it',
+    )
     parser.set_defaults(run=run)
 
 
@@ -73,6 +80,8 @@ def _run(options: argparse.Namespace) -> int:
             source = session.simulation(options.simulate, options.rate)
         else:
             source = session.robot_itself()
+        if options.view:
+            session.view(options.view)
         summary = session.watch(source, quiet=options.quiet)
     print(summary)
     if session.recording_failure is not None:

@@ -67,7 +67,7 @@ class Markers:
             wrench: (6,) contact wrench about the root origin.
         """
         self._last = stamp
-        length = _WEIGHT_LENGTH / (9.81 * self._model.total_mass)
+        length = force_length(self._model)
         arrow = None if izmp is None else [izmp, izmp + length * wrench[:3]]
         edge = None if outline is None else [*outline.corners, outline.corners[0]]
         marks = {
@@ -80,6 +80,11 @@ class Markers:
         for name, mark in marks.items():
             mark.header, mark.ns = header(stamp, self._root), name
         self._output(lambda stamp: MarkerArray(markers=list(marks.values())), stamp)
+
+
+def force_length(model: RobotModel) -> float:
+    """Length of the arrow of a force of 1 N [m/N]."""
+    return _WEIGHT_LENGTH / (9.81 * model.total_mass)
 
 
 def _ball(colour: ColorRGBA, centre: Array | None) -> Marker:

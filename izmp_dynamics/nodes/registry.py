@@ -183,6 +183,7 @@ NODES = {
     **dict.fromkeys(TASKS, 'izmp_dynamics.nodes.graph_node:GraphNode'),
     'recorder': 'izmp_dynamics.nodes.recorder:Recorder',
     'player': 'izmp_dynamics.nodes.player:Player',
+    'view': 'izmp_dynamics.nodes.view:View',
     **{found.name: found.value for found in entry_points(group='izmp_dynamics.nodes')},
 }
 """Node → module and class; other packages add theirs by the entry points of this name."""

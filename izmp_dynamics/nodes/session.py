@@ -1,6 +1,7 @@
 """The graph, a source of sensor data and a recorder in one process, watched in the terminal."""
 
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from rich.live import Live
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.browser import require_viser
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.others import OtherPublishers
 from izmp_dynamics.nodes.player import AHEAD, BagPlayer
@@ -169,6 +171,23 @@ class LiveSession:
             stop.wait()
 
         return wait
+
+    def view(self, address: str) -> None:
+        """Show the robot in a web browser, from a process of its own.
+
+        Args:
+            address: that the page is served at.
+
+        Raises:
+            MissingDependencyError: viser is not installed.
+        """
+        require_viser()
+        given = self._robot_file | {'address': address}
+        stated = [part for name, text in given.items() for part in ('-p', f'{name}:={text!r}')]
+        command = [sys.executable, '-m', 'izmp_dynamics.nodes', 'view', '--ros-args', *stated]
+        process = subprocess.Popen(command)
+        self._source.callback(process.wait)
+        self._source.callback(process.terminate)
 
     def watch(self, source: Source, quiet: bool = False) -> str:
         """Show figures until the source is over, or until a KeyboardInterrupt; return a summary.
