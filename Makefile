@@ -25,7 +25,7 @@ REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap ur
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
-	ros-jazzy-std-srvs
+	ros-jazzy-std-srvs viser
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -80,7 +80,7 @@ $(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,test,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,view,test,docs]'
 	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
 		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
 	else

@@ -26,7 +26,7 @@ OF_ROBOT = ('robot', 'urdf', 'robot_description', 'frame_prefix')
 """What robot_state_publisher must know of the nodes' parameters."""
 
 FLAGS = ('autostart', 'use_sim_time', 'reliable_inputs', 'publish_tf')
-SWITCHES = (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'overwrite', 'rviz')
+SWITCHES = (*FLAGS, 'composed', 'robot_state_publisher', 'record', 'overwrite', 'rviz', 'view')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -109,6 +109,13 @@ def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptio
                 robot, values['robot_description'], on['use_sim_time'], values['frame_prefix']
             )
         )
+    if on['view']:
+        names = ('robot', 'urdf', 'frame_prefix', 'results_namespace')
+        texts = {name: values[name] for name in names} | {'address': values['view_address']}
+        parameters = [
+            {name: ParameterValue(text, value_type=str) for name, text in texts.items()}
+        ]
+        views.append(node('view', parameters=parameters))
     if on['rviz']:
         views.append(
             Node(

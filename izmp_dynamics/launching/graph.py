@@ -114,6 +114,11 @@ GRAPH: Arguments = {
     'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
     'overwrite': ('false', 'Replace an earlier recording in that folder.'),
     'rviz': ('false', 'Start rviz with the view of this package.'),
+    'view': ('false', 'Show the robot in a web browser, at http://127.0.0.1:8080; needs viser.'),
+    'view_address': (
+        '127.0.0.1',
+        'Address of this computer to show it at; 0.0.0.0: to everyone who reaches the computer.',
+    ),
 }
 """The arguments of izmp.launch.py."""
 

@@ -35,7 +35,7 @@ from izmp_dynamics.nodes.messages import (
     stamp_of,
     vector,
 )
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
@@ -108,15 +108,15 @@ class View(Node):
         self._events = deque[str](maxlen=MOST_EVENTS)
         self._status: dict[str, DiagnosticStatus] = {}
         self._turn = 0
-        self._receiver = Receiver()
+        self._receiver, of = Receiver(), partial(result_topic, self)
         for topic, kind, take, qos in (
             (robot.joints.topic, JointState, self._take_joints, NEWEST),
             (robot.imu.topic, Imu, self._take_imu, NEWEST),
-            ('markers', MarkerArray, self._take_markers, NEWEST),
-            ('external_wrench', WrenchStamped, self._take_force, NEWEST),
-            ('margin', Float64, partial(self._take_number, 'margin', 1e3), NEWEST),
-            ('fall_probability', Float64, partial(self._take_number, 'fall', 1e2), NEWEST),
-            (TOPIC, DiagnosticArray, self._take_events, EVENTS),
+            (of('markers'), MarkerArray, self._take_markers, NEWEST),
+            (of('external_wrench'), WrenchStamped, self._take_force, NEWEST),
+            (of('margin'), Float64, partial(self._take_number, 'margin', 1e3), NEWEST),
+            (of('fall_probability'), Float64, partial(self._take_number, 'fall', 1e2), NEWEST),
+            (of(TOPIC), DiagnosticArray, self._take_events, EVENTS),
             ('/diagnostics', DiagnosticArray, self._take_diagnostics, QoSProfile(depth=10)),
         ):
             self._receiver.subscribe(self, topic, kind, take, _lost, qos)
