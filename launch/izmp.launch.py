@@ -112,9 +112,7 @@ def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptio
     if on['view']:
         names = ('robot', 'urdf', 'frame_prefix', 'results_namespace')
         texts = {name: values[name] for name in names} | {'address': values['view_address']}
-        parameters = [
-            {name: ParameterValue(text, value_type=str) for name, text in texts.items()}
-        ]
+        parameters = [{name: ParameterValue(text, value_type=str) for name, text in texts.items()}]
         views.append(node('view', parameters=parameters))
     if on['rviz']:
         views.append(
