@@ -231,7 +231,7 @@ def _turn_camera(event: Any) -> None:
 
 def _place(frames: Sequence[Any], R: Array, p: Array) -> None:
     """Place frames by rotations (B, 3, 3) and origins (B, 3) [m]; those not known stay."""
-    known = np.isfinite(R.reshape(len(R), 9)).all(axis=1) & np.isfinite(p).all(axis=1)
+    known = np.isfinite(np.hstack([R.reshape(len(R), 9), p])).all(axis=1)
     quaternions = quaternions_of_matrices(np.where(known.reshape(-1, 1, 1), R, np.eye(3)))
     for frame, there, quaternion, origin in zip(frames, known, quaternions, p, strict=True):
         if there:
