@@ -10,14 +10,11 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.report.player.shapes import Shape
-
-Flags = npt.NDArray[np.bool_]
 
 SHOWN = 20.0
 """Time that the plots show [s]."""
@@ -234,7 +231,7 @@ def _turn_camera(event: Any) -> None:
 
 def _place(frames: Sequence[Any], R: Array, p: Array) -> None:
     """Place frames by rotations (B, 3, 3) and origins (B, 3) [m]; those not known stay."""
-    known: Flags = np.isfinite(np.hstack([R.reshape(len(R), 9), p])).all(axis=1)
+    known = np.asarray(np.isfinite(np.hstack([R.reshape(len(R), 9), p])).all(axis=1))
     quaternions = quaternions_of_matrices(np.where(known.reshape(-1, 1, 1), R, np.eye(3)))
     for frame, there, quaternion, origin in zip(frames, known, quaternions, p, strict=True):
         if there:
