@@ -284,6 +284,10 @@ def test_a_jump_of_the_localizer_is_no_slip_but_a_slip_is():
     away = jump * (evaluation.time < 3.2)[:, None]
     comes_back = replace(evaluation, world_p_root=evaluation.world_p_root + away)
     assert events(comes_back, 'slip') == []
+    left, right = evaluation.feet
+    alone = (left, replace(right, loaded=np.abs(evaluation.time - 3.1) > 0.6))
+    assert events(replace(comes_back, feet=alone), 'slip') == []
+    assert len(events(replace(jumps, feet=alone), 'slip')) == 1  # cannot be distinguished
     (slip,) = events(shifted(evaluation, 0), 'slip')
     assert (slip.begin, slip.end) == pytest.approx((3.0, 3.1), abs=0.03)
     assert slip.subject == evaluation.feet[0].name

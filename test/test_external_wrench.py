@@ -272,3 +272,15 @@ def test_many_pushes_are_counted_and_the_largest_listed():
     assert all('pushed the robot from above' in text for text in remarks[:3])
     assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of the unexplained force' in remarks[0]
     assert '5 times' in remarks[3]
+
+
+def test_noise_does_not_cut_pushes_into_recurring_errors():
+    """Four pushes at the threshold: each is cut into pieces, of which none would stand out."""
+    rng = np.random.default_rng(0)
+    force = rng.normal(0.0, 6.0, (5000, 3))
+    for start in range(500, 5000, 1200):
+        force[start : start + 125, 1] += 10.0 * np.median(np.linalg.norm(force, axis=1))
+        force[start + 40 : start + 48, 1] = force[start + 80 : start + 86, 1] = 0.0
+    found = find_forces(stamped(5000), force, WEIGHT)
+    assert [push.start for push in found] == [stamped(5000)[k] for k in range(500, 5000, 1200)]
+    assert [push.duration for push in found] == pytest.approx([1.0] * 4, abs=0.03)

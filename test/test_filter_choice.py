@@ -17,6 +17,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.survey import Survey
+from izmp_dynamics.sensing.noise_floor import noise_floor
 
 from .bag_surgery import JOINTS
 from .raising import raising
@@ -166,3 +167,26 @@ def test_the_choice_leaves_nothing_behind_and_needs_no_second_survey(rough, monk
         evaluation.health
         == evaluate_bag(desk.bag, dataclasses.replace(robot, filter=chosen)).health
     )
+
+
+def test_motion_at_60_hz_is_no_noise():
+    """A joint of a walking human: four multiples of the step frequency, up to 12 Hz."""
+    sigma = 1e-4
+    stamps = np.round(1e9 / 60.0 * np.arange(1200)).astype(np.int64)
+    phase = 2.0 * np.pi * 1e-9 * np.outer(stamps, [2.0, 4.0, 8.0, 12.0])
+    angles = np.sin(phase) @ [0.3, 0.1, 0.02, 0.005]
+    noise = np.random.default_rng(0).normal(0.0, sigma, len(angles))
+    (found,) = noise_floor(stamps, (angles + noise)[:, None])
+    assert found == pytest.approx(sigma, rel=0.2)
+
+
+def test_a_filter_that_cannot_reach_its_aim_stops_where_it_costs_more_than_it_brings(rough):
+    desk, _ = rough
+    filtering = Filter(scatter=1e-6)
+    robot = dataclasses.replace(load_robot_file(desk.robot), filter=filtering)
+    with BagReader(desk.bag) as bag:
+        choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
+    assert choice.half_width < 0.1
+    assert 0.2 * choice.scatter < choice.cut < 5.0 * choice.scatter
+    assert 'RMS) off the motion of the CoP' in choice.text
+    assert 'out of reach, as a longer one takes more motion than noise' in choice.text

@@ -150,3 +150,16 @@ def test_joints_in_bursts_are_evaluated_nearly_throughout(biped31, model):
     assert wrong < 0.05
     assert faults[RESTORED] > 100
     assert not faults[Fault(Reason.STAMP_HELD_UP)]
+
+
+@pytest.mark.parametrize('burst', [10, 17])
+def test_bursts_from_the_beginning_on_that_most_stamps_are_in(burst):
+    true = on_time()
+    stamps, late = true.copy(), np.zeros(len(true), dtype=bool)
+    for k in range(5, len(true) - burst, burst + 3):
+        stamps[k : k + burst] = stamps[k + burst] - 200_000 * np.arange(burst, 0, -1)
+        late[k : k + burst] = True
+    assert late.mean() > 0.7
+    found, _ = restored(PublisherClock(1), stamps)
+    on_its_tick = np.abs(found - true) < TOLERANCE * PERIOD
+    assert on_its_tick[late][35:].mean() > 0.95  # once there is a line

@@ -405,3 +405,47 @@ def test_an_error_elsewhere_is_named_with_its_instant_and_size():
     size, at = map(float, found.groups())
     assert 100.0 < size <= 300.0
     assert any(start - 0.2 < at < start + 0.4 for start in (3, 3.7, 4.4, 5.1, 5.8))
+
+
+def test_a_push_that_lifts_a_foot_is_in_the_headline():
+    """The IZMP is where the left foot stood just before: inside on average, outside meanwhile."""
+    evaluation = standing(offset=bump(4.06, 0.04, 0.12))
+    pushed, lifted = (
+        (evaluation.time >= begin) & (evaluation.time < 4.1) for begin in (4.0, 4.06)
+    )
+    feet = list(evaluation.feet)
+    feet[0] = replace(feet[0], loaded=~lifted)
+    tracks = {
+        name: replace(track, margin=np.where(lifted, margin, track.margin))
+        for (name, track), margin in zip(evaluation.tracks.items(), (-0.2, -0.2, 0.0), strict=True)
+    }
+    rng = np.random.default_rng(0)
+    force = rng.normal(0.0, 0.3, (len(pushed), 3)) - 60.0 * np.outer(pushed, [0.0, 1.0, 0.0])
+    force = np.einsum('kji,kj->ki', evaluation.world_R_root, force)
+    changed = replace(evaluation, feet=tuple(feet), tracks=tracks, external_force=force)
+    verdict = verdict_of(changed)
+    assert (verdict.state, verdict.reason) == ('disturbed', 'pushed')
+    assert verdict.sentence.startswith('pushed from the left with')
+
+
+@pytest.mark.parametrize('turn', [0.0, 90.0, 180.0])
+def test_an_imu_that_is_turned_about_the_vertical_is_found_by_the_forces(turn):
+    """Of a root that does not turn itself, so that gyroscope and orientation say nothing."""
+    evaluation = standing()
+    time, mass = evaluation.time, evaluation.total_mass
+    level = np.outer(np.ones_like(time), [0.0, 0.0, 1.0])
+    com = np.outer(np.sin(2.0 * time), [0.02, 0.0, 0.0]) + HEIGHT * level
+    root = np.column_stack([0.2 * np.sin(3.0 * time), 0.3 * np.cos(2.0 * time), 0.0 * time])
+    by_joints = np.outer(-0.08 * np.sin(2.0 * time), [1.0, 0.0, 0.0])
+    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    true = root @ [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]
+    moved = mass * (root + by_joints)
+    wrench = np.hstack([moved, np.zeros_like(moved)])
+    tracks = evaluation.tracks | {'mr_ad': replace(evaluation.tracks['mr_ad'], wrench=wrench)}
+    verdict = verdict_of(
+        replace(
+            evaluation, normal=level, com=com, tracks=tracks, external_force=mass * (root - true)
+        )
+    )
+    assert (verdict.reason == 'input_wrong') == (turn > 0.0)
+    assert (f'if it is turned by {turn:.0f}°' in verdict.sentence) == (turn > 0.0)

@@ -1,11 +1,12 @@
 """Which half-width the matched filter needs for a recording, from the noise measured in it.
 
 The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
-slowest signal that is differentiated. Nothing in it depends on the CoP or on any other truth.
+slowest signal that is differentiated; a smaller one if from there on it takes more motion than
+noise. The motion is that of a measured CoP, by itself: how far it is from the IZMP does not count.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import CHUNK, make_evaluator
 from izmp_dynamics.sensing.noise_floor import noise_floor
 from izmp_dynamics.signals.differences import Mask
-from izmp_dynamics.signals.matched_filter import bandwidth
+from izmp_dynamics.signals.matched_filter import bandwidth, matched_means
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Samples, Signals
 
@@ -52,6 +53,8 @@ class FilterChoice:
         scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
         unfiltered: the same without a filter [m].
         wanted: below which it was to be [m].
+        cut: root mean square of the motion of the CoP that it takes away, in the worse axis [m];
+            NaN without a CoP or a filter.
         unknown: why no scatter can be predicted, which is NaN then; '' if it can.
     """
 
@@ -59,6 +62,7 @@ class FilterChoice:
     scatter: float
     unfiltered: float
     wanted: float
+    cut: float = np.nan
     unknown: str = ''
 
     @property
@@ -85,8 +89,13 @@ class FilterChoice:
             f'IZMP scatters by {_mm(self.unfiltered)} without it and by {_mm(self.scatter)} '
             'with it'
         )
+        if np.isfinite(self.cut):
+            text += f'; it takes at least {_mm(self.cut)} (RMS) off the motion of the CoP'
         if self.scatter > self.wanted:
-            return f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach.'
+            return (
+                f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach'
+                f'{", as a longer one takes more motion than noise" * bool(self.cut > 0)}.'
+            )
         return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
 
 
@@ -174,11 +183,12 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
         )
     noise = measured.noise(model.dof)
     widths = slowest * np.arange(1, max(1, int(LONGEST / slowest)) + 1)
-    return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter)
+    cut = _motion_cut(parts, recording.robot.pairing.max_gap)
+    return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, cut)
 
 
 def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
-    return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, reason)
+    return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, unknown=reason)
 
 
 def _smallest(
@@ -187,16 +197,36 @@ def _smallest(
     noise: SampleNoise,
     widths: Sequence[float],
     wanted: float,
+    cut: Callable[[float], float],
 ) -> FilterChoice:
-    """The first of the half-widths [s] at which the scatter is as wanted [m], else the last."""
+    """The first of the half-widths [s] at which the scatter is as wanted [m], or the best."""
     unfiltered = scatter = _scatter(evaluator, parts, noise, None)
     if unfiltered <= wanted:
         return FilterChoice(None, unfiltered, unfiltered, wanted)
+    choices = []
     for half_width in widths:
         scatter = _scatter(evaluator, parts, noise, half_width)
+        choices.append(FilterChoice(half_width, scatter, unfiltered, wanted, cut(half_width)))
         if scatter <= wanted:
             break
-    return FilterChoice(half_width, scatter, unfiltered, wanted)
+    return min(choices, key=lambda c: np.hypot(c.scatter, np.nan_to_num(c.cut)))
+
+
+def _motion_cut(parts: Sequence[Evaluated], max_gap: float) -> Callable[[float], float]:
+    """What a half-width [s] takes of the motion of the CoP, root mean square [m]; NaN unknown."""
+    stamps = np.concatenate([part.stamps for part in parts])
+    nothing = np.empty((0, 3))
+    cop = np.concatenate([part.points.get('cop', nothing) for part in parts])
+
+    def cut(half_width: float) -> float:
+        if len(cop) != len(stamps):
+            return np.nan
+        known = np.isfinite(cop).all(axis=1)
+        means = matched_means(stamps[known], cop[known], half_width, max_gap, second=False)
+        off = (means.value - cop[known])[means.valid]
+        return float(np.sqrt(np.mean(off * off, axis=0).max())) if len(off) else np.nan
+
+    return cut
 
 
 def _scatter(

@@ -49,6 +49,18 @@ LEAST_SHIFT = 0.03
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
 
+LEAST_SWAY = 0.002
+"""Difference of horizontal forces, as part of the weight, from which on it means something [-]."""
+
+TURNED = 45.0
+"""Angle about the vertical between these from which on the mounting of a sensor is doubted [°]."""
+
+EXPLAINED = 0.2
+"""Share of the square of that difference that may be left after they are turned [-]."""
+
+OVER, LONGEST = 0.05, int(60e9)
+"""Half-width of the triangle over which they are averaged [s]; time that is looked at [ns]."""
+
 CONSTANT_SHARE = 0.5
 """Part of it that is constant from which on offsets are suspected rather than delays [-]."""
 
@@ -116,6 +128,7 @@ def feet_findings(
         total = np.sum([foot.normal_force for foot in feet], axis=0)
         yield from _compare_with_weight(total[stands], weight, unused_wrenches)
         yield from _exchanged(evaluation, total)
+        yield from _turned(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
         yield Finding(
             'no_load',
@@ -225,6 +238,54 @@ def _exchanged(evaluation: Evaluation, total: Array) -> Iterator[Finding]:
         f'Exchange feet[{name}].wrench.topic and feet[{of}].wrench.topic (and frame), if their '
         'legs are not exchanged in the URDF.',
         data={'feet': (name, of), 'follows': follows},
+    )
+
+
+def _turned(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find an IMU that is turned about the vertical, or force sensors that all are.
+
+    Of the motion's force, what the specific force φ of the root has in it, m φ, is the rest after
+    m c̈, by the joints. The feet must read the same, so the turn between both, of a Procrustes
+    problem in the plane, is that of a sensor. Their means are left out, as tilt and offsets make
+    them; all are means over the same triangle.
+    """
+    rows = slice(int(np.searchsorted(evaluation.stamps, evaluation.stamps[0] + LONGEST)))
+    stamps, mass = evaluation.stamps[rows], evaluation.total_mass
+    if evaluation.external_force is None or len(stamps) < 2:
+        return
+    step = float(np.median(np.diff(stamps))) / NANOSECONDS
+    n = max(1, round(OVER / step))
+    window = np.convolve(np.ones(n), np.ones(n)) / n**2
+    external, moved = (
+        np.stack([np.convolve(axis, window, 'valid') for axis in force[rows].T], axis=1)
+        for force in (evaluation.external_force, evaluation.tracks['mr_ad'].wrench[:, :3])
+    )
+    c = evaluation.com[rows]
+    if len(c) <= 2 * n:
+        return
+    bend = (c[2 * n :] - 2.0 * c[n:-n] + c[: -2 * n]) / (n * step) ** 2
+    level = evaluation.nif_R_root(slice(n, len(c) - n))[:, :2]
+    by_imu = np.einsum('kij,kj->ki', level, moved[1:-1] - mass * bend)
+    by_feet = by_imu - np.einsum('kij,kj->ki', level, external[1:-1])
+    known = np.isfinite(by_imu + by_feet).all(axis=1)
+    known &= np.abs((stamps[2 * n :] - stamps[: -2 * n]) / (2e9 * n * step) - 1.0) < 0.1
+    if not known.any():
+        return
+    x, y = (force[known] - force[known].mean(axis=0) for force in (by_imu, by_feet))
+    along = float(np.sum(x * y))
+    across = float(np.sum(x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]))
+    both = float(np.sum(x * x + y * y))
+    off, left = both - 2.0 * along, both - 2.0 * float(np.hypot(along, across))
+    turn, weight = float(np.degrees(np.arctan2(across, along))), mass * evaluation.gravity
+    if off < len(x) * (LEAST_SWAY * weight) ** 2 or left > EXPLAINED * off or abs(turn) < TURNED:
+        return
+    yield Finding(
+        'imu_turned',
+        'warning',
+        'The horizontal specific force of the IMU is that of the feet if it is turned by '
+        f'{turn:.0f}° about the vertical.',
+        'Is the IMU turned against imu.frame, or are all force sensors (wrench.frame, '
+        'wrench.rotation)?',
     )
 
 

@@ -21,6 +21,9 @@ ABOVE_MEDIAN = 8.0
 SHORTEST = 0.02
 """Shortest duration of an event; shorter ones may be outliers [s]."""
 
+APART = 0.1
+"""Forces with less time between them are parts of one, which noise cuts into pieces [s]."""
+
 
 @dataclass(frozen=True)
 class ExternalForce:
@@ -69,7 +72,8 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
 
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
-        median size, for at least SHORTEST, in the order of time.
+        median size, for at least SHORTEST, in the order of time; those less than APART from each
+        other are one.
     """
     size = np.linalg.norm(force, axis=1)
     typical = median(size)
@@ -78,8 +82,11 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
     large = np.nan_to_num(size) > max(LEAST_PART * weight, ABOVE_MEDIAN * typical)
     starts, ends = np.flatnonzero(np.diff(large, prepend=False, append=False)).reshape(-1, 2).T
     begin, after = stamps[starts], stamps[np.minimum(ends, len(stamps) - 1)]
+    last = np.flatnonzero(after - begin >= SHORTEST * NANOSECONDS)
+    apart = np.flatnonzero(begin[last[1:]] - after[last[:-1]] >= APART * NANOSECONDS) + 1
     found = []
-    for k in np.flatnonzero(after - begin >= SHORTEST * NANOSECONDS).tolist():
-        mean = force[starts[k] : ends[k]].mean(axis=0)
-        found.append(ExternalForce(int(begin[k]), int(after[k]), mean))
+    for pieces in np.split(last, apart) if len(last) else ():
+        one, other = pieces[0], pieces[-1]
+        mean = np.nanmean(force[starts[one] : ends[other]], axis=0)
+        found.append(ExternalForce(int(begin[one]), int(after[other]), mean))
     return tuple(found)

@@ -1,8 +1,9 @@
 """How much white noise is in a signal, from the signal alone.
 
 Motion is smooth from one sample to the next, noise is not: what a sample differs by from the
-polynomial through its six neighbours is almost only noise. Of independent errors σ of the samples
-this residual has the standard deviation σ √(1 + Σ L²), L being the weights of the neighbours.
+polynomial through its ten neighbours is almost only noise, at 60 Hz too (through six a tenth of
+12 Hz would count). Of independent errors σ of the samples this residual has the standard
+deviation σ √(1 + Σ L²), L being the weights of the neighbours.
 Steps of an encoder, jitter of the stamps and vibration count as noise, as they act like it.
 
 A shock (a heel strike) is no noise: the size in each block of samples comes from the median of its
@@ -16,7 +17,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.differences import Mask
 
-NEIGHBOURS = 3
+NEIGHBOURS = 5
 """Samples on either side through which the polynomial goes."""
 
 BLOCK = 32

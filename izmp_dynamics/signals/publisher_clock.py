@@ -31,7 +31,11 @@ TOLERANCE = 0.25
 """A stamp nearer to the line than this is on time, in periods [-]."""
 
 ONE_TICK = 1.0 / 3.0
-"""Part of the latest stamps that may share a tick; more are those of two publishers [-]."""
+"""Part of the latest stamps that may share the tick of the one before without a gap before that;
+more are those of two publishers [-]."""
+
+CLIPPED = 10
+"""A step of so many median ones is no longer than these to the mean: a pause says nothing [-]."""
 
 LONGEST_BURST = 50
 """Samples of a burst; a longer one is no clock that was held up."""
@@ -137,12 +141,15 @@ class PublisherClock:
         history = _known(self._state)
         if count < 2 or len(history) < LEAST:
             return None
+        steps = np.round(np.diff(history) / self._state[_PERIOD])
+        alone = (steps[1:] < 1.0) & (steps[:-1] >= 1.0) & (steps[:-1] <= 2.0)
+        if np.mean(alone) > ONE_TICK:
+            return None
+        history = history[np.append(steps >= 1.0, True)]  # of a burst only the last is on time
         period, ticks, offset, distances = _line(history, int(self._state[_PERIOD]))
         scatter = float(np.median(np.abs(distances)))
         on_time = np.abs(distances) <= TOLERANCE * period
         if scatter > STEADY * period or not on_time[-1]:
-            return None
-        if np.mean(np.diff(ticks) < 1.0) > ONE_TICK:
             return None
         if round((stamps[-1] - history[-1]) / period) != count:
             return None
@@ -205,10 +212,13 @@ def _known(state: Stamps) -> Stamps:
 
 @kernel
 def _look(state: Stamps) -> None:
-    """Look at the period when it is time."""
+    """Look at the period when it is time: the median step, without those of bursts if most are."""
     if (state[_AGE] >= MEMORY or not state[_PERIOD]) and state[_COUNT] >= LEAST:
         known = _known(state)
         steps = np.sort(known[1:] - known[:-1])
+        least = np.minimum(steps, CLIPPED * steps[len(steps) // 2]).mean() / 2.0
+        if steps[len(steps) // 2] < least:
+            steps = steps[steps >= least]
         middle = len(steps) // 2
         state[_PERIOD] = (steps[middle] + steps[-1 - middle]) // 2
         state[_AGE] = 0

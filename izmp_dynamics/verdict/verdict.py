@@ -27,7 +27,6 @@ from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.held_joints import unknown_foot
-from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.capture import capture_margins
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, worded
@@ -447,22 +446,17 @@ def _pushed_briefly(
 
 
 def _depth_during(scene: Scene, track: TrackStatistics, push: PushStatistics) -> float:
-    """How far outside the mean of the point lies while something pushes, less its error [m]."""
-    evaluation, ground, time = scene.evaluation, scene.ground_fixed, scene.timeline.time
-    begin, end = np.searchsorted(time, [push.start, push.start + push.duration]).tolist()
+    """How far outside the point lies on average while something pushes, less its error [m].
+
+    Each instant by the soles that carry at it: a push may lift a foot, so that the point is where
+    this stood just before, and the robot on the edge of the other one.
+    """
+    begin, end = np.searchsorted(scene.timeline.time, [push.start, push.start + push.duration])
     rows = begin + np.flatnonzero(scene.judged(track.name)[begin:end])
     if not len(rows):
         return -np.inf
-    middle = int(rows[len(rows) // 2])
-    rows = rows[ground.segment[rows] == ground.segment[middle]]
-    at = slice(middle, middle + 1)
-    point = evaluation.tracks[track.name].point
-    mean = ground.into_root(ground.place(point[rows], rows).mean(axis=0)[None], at)
-    soles = tuple(foot.sole[at] for foot in evaluation.feet)
-    loaded = np.stack([foot.loaded[at] for foot in evaluation.feet], axis=1)
-    (margin,) = margins((mean,), soles, loaded, evaluation.normal[at])
-    noise = 2.0 * track.error.scatter / np.sqrt(len(rows))
-    return float(-margin[0] - np.hypot(noise, np.nan_to_num(track.error.slow)))
+    depth = -float(scene.evaluation.tracks[track.name].margin[rows].mean())
+    return depth - float(np.hypot(track.error.scatter, np.nan_to_num(track.error.slow)))
 
 
 def _ends_soon_after(scene: Scene, pushes: Sequence[PushStatistics]) -> _Answer | None:

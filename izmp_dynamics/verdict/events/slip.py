@@ -9,7 +9,8 @@ the normal counts with half the sole's length as its lever.
 
 Feet that stand do not move against each other. So a sole that seems to slide in the world, but
 not against any other foot that stands, shows a jump of the localizer; and of the feet that move
-against each other, the one slides that does so against most.
+against each other, the one slides that does so against most. One that seems to slide in the world
+and back at once shows a jump of the localizer, too.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -146,11 +147,22 @@ def _against_world(scene: Scene, sole: _Sole, soles: Sequence[_Sole]) -> Iterato
         p = rotated(R, sole.p[rows]) + world_p_root[rows]
         return np.broadcast_to(np.eye(3), R.shape) if sole.is_point else R @ sole.R[rows], p
 
-    for slide in _slides(scene, *_by_blocks(scene, in_world), sole.firm, sole.lever):
+    R, p = _by_blocks(scene, in_world)
+    for slide in _slides(scene, R, p, sole.firm, sole.lever):
         moves = _moves_against(scene, sole, slide, soles)
-        if any(moves) or not moves:
+        if (any(moves) or not moves) and _stays_away(scene, sole, slide, R, p):
             in_root = world_R_root[slide.first].T @ slide.step
             yield _event(scene, sole, slide, in_root, '')
+
+
+def _stays_away(scene: Scene, sole: _Sole, slide: _Slide, R: Array, p: Array) -> bool:
+    """Whether a sole is elsewhere than before for longer: a localizer that jumps comes back."""
+    time, standing = scene.timeline.time, np.cumsum(~sole.firm)
+    reach = time[[slide.first, slide.last]] + np.array([-WITHIN, WITHIN])
+    rows = np.arange(*np.searchsorted(time, reach).tolist())
+    rows = rows[(standing[rows] == standing[slide.first]) & np.isfinite(p[rows, 0])]
+    (way,) = _ways(R, p, rows[:1], rows[-1:], sole.lever)
+    return bool(np.linalg.norm(way[[0, 1, 3]]) >= MOVES * slide.size)
 
 
 def _against_other(
