@@ -298,10 +298,6 @@ class StandingRobot:
         self.count += 1
         if self.fault == 'zero stamps' and self.count % 5 == 0:
             return 0
-        if self.fault == 'duplicates' and self.count % 5 == 0:
-            return self.last
-        if self.fault == 'out of order' and self.count % 5 == 0:
-            return stamp - 5 * _STEP
         self.last = stamp
         self.sent.append(stamp)
         return stamp

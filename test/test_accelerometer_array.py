@@ -203,28 +203,16 @@ def one_line(direction, offset=(0.1, 0.0, 0.3)):
     [
         (one_line(Y), 'one_line', 'angular acceleration about y'),
         (one_line((X + Y) / np.sqrt(2)), 'one_line', 'angular acceleration about (0.707 0.707 0)'),
-        (
-            [sensor('a', X), sensor('b', Z)],
-            'one_line',
-            'angular acceleration about (0.707 0 -0.707)',
-        ),
-        (
-            [sensor(n, (0.1, 0.2, 0.3)) for n in 'abc'],
-            'one_point',
-            'angular acceleration about any axis',
-        ),
-        (
-            [sensor(f's{i}', p, 'xy') for i, p in enumerate([X, Y, Z, X + Y])],
-            'blind_axis',
-            'acceleration along z',
-        ),
-        (
-            [sensor('i', 0 * X), sensor('p', X, 'y'), sensor('q', Y, 'z'), sensor('r', Z, 'z')],
-            'dependent_axes',
-            'angular acceleration about y',
-        ),
+        ([sensor('a', X), sensor('b', Z)], 'one_line',
+         'angular acceleration about (0.707 0 -0.707)'),
+        ([sensor(n, (0.1, 0.2, 0.3)) for n in 'abc'], 'one_point',
+         'angular acceleration about any axis'),
+        ([sensor(f's{i}', p, 'xy') for i, p in enumerate([X, Y, Z, X + Y])], 'blind_axis',
+         'acceleration along z'),
+        ([sensor('i', 0 * X), sensor('p', X, 'y'), sensor('q', Y, 'z'), sensor('r', Z, 'z')],
+         'dependent_axes', 'angular acceleration about y'),
     ],
-)
+)  # fmt: skip
 def test_unobservable_components_are_named(sensors, layout, component) -> None:
     names = tuple(sensor.name for sensor in sensors)
     data = {'accelerometers': names, 'layout': layout, 'component': component}

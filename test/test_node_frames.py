@@ -210,8 +210,9 @@ def expected_in(frame, expected):
     return np.einsum('kji,kj->ki', sole.R, point - sole.p)
 
 
-@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-@pytest.mark.parametrize('frame', ['world', 'nif', 'l_sole'])
+@pytest.mark.parametrize(
+    ('frame', 'names'), [('world', GRAPH), ('nif', COMPOSED), ('l_sole', GRAPH)]
+)
 def test_every_point_is_given_in_that_frame(frame, sound_bag, sound_results, biped31, names):
     with PlayedGraph(biped31, parameters(evaluation_frame=frame), names) as graph:
         graph.play(sound_bag)

@@ -197,11 +197,10 @@ def small_disk(folder):
         subprocess.run(['umount', str(folder)], check=True)
 
 
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_a_process_that_fills_the_disk_ends_with_a_sentence(tmp_path, storage):
+def test_a_process_that_fills_the_disk_ends_with_a_sentence(tmp_path):
     place = tmp_path / 'small' / 'bag'
     with small_disk(place.parent), Processes(tmp_path) as processes, probe(processes) as node:
-        processes.start('recorder', f'output:={place}', f'storage:={storage}')
+        processes.start('recorder', f'output:={place}')
         publisher = node.create_publisher(Float64, 'numbers', RESULT)
         assert wait_until(lambda: publisher.get_subscription_count() > 0)
         assert f"Recording all topics to '{place}'." in processes.log('recorder')

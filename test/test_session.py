@@ -28,6 +28,8 @@ def test_a_place_that_cannot_be_written_is_refused_before_ros_starts(tmp_path):
     file.touch()
     with pytest.raises(BagError, match='cannot be written: Not a directory'):
         LiveSession(tmp_path / 'robot.yaml', ROBOT, record=file / 'bag')
+    with pytest.raises(BagError, match=f"'{tmp_path}' exists"):
+        LiveSession(tmp_path / 'robot.yaml', ROBOT, record=tmp_path)
     assert not rclpy.ok()
 
 

@@ -60,49 +60,33 @@ NOT_A_URDF = {
     ),
     'xacro without namespace': (b'<robot><xacro:leg side="l"/></robot>', 'xacro'),
     'xacro expression': (corrupted(('value="2"', 'value="${mass}"')).encode(), 'xacro'),
-    'entity bomb in a text': (
-        (LAUGHS + '<robot name="r">&a11;</robot>').encode(),
-        'document_type',
-    ),
+    'entity bomb in a text': ((LAUGHS + '<robot name="r">&a11;</robot>').encode(),
+                              'document_type'),
     'entity bomb in an attribute': ((LAUGHS + '<robot name="&a11;"/>').encode(), 'document_type'),
     'external entity': (
         b'<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/hostname">]><robot>&x;</robot>',
         'document_type',
     ),
-    'external document type': (
-        b'<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot/>',
-        'document_type',
-    ),
+    'external document type': (b'<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot/>',
+                               'document_type'),
     'attributes by document type': (
         b'<!DOCTYPE robot [<!ATTLIST mass value CDATA "3">]><robot><link name="a"/></robot>',
         'document_type',
     ),
     'nested too deeply': (('<robot>' * 5000 + '</robot>' * 5000).encode(), 'invalid_xml'),
-}
+}  # fmt: skip
 
 BAD_ELEMENT = {
-    'URDF of the future': (
-        corrupted(('name="small"', 'name="small" version="2.0"')),
-        'unknown_urdf_version',
-        '',
-    ),
-    'unnamed link': (
-        corrupted(('<link name="sole"/>', '<link/>')),
-        'missing_attribute',
-        'a <link> (line 17)',
-    ),
+    'URDF of the future': (corrupted(('name="small"', 'name="small" version="2.0"')),
+                           'unknown_urdf_version', ''),
+    'unnamed link': (corrupted(('<link name="sole"/>', '<link/>')), 'missing_attribute',
+                     'a <link> (line 17)'),
     'blank name': (corrupted(('"thigh"', '" "')), 'missing_attribute', 'a <link> (line 11)'),
-    'unnamed joint': (
-        corrupted(('<joint name="hip"', '<joint')),
-        'missing_attribute',
-        'a <joint> (line 18)',
-    ),
+    'unnamed joint': (corrupted(('<joint name="hip"', '<joint')), 'missing_attribute',
+                      'a <joint> (line 18)'),
     'duplicate link': (extended('<link name="thigh"/>'), 'repeated_name', at('thigh', 29)),
-    'duplicate link in one line': (
-        extended('<link name="x"/><link name="x"/>'),
-        'repeated_name',
-        at('x', 29),
-    ),
+    'duplicate link in one line': (extended('<link name="x"/><link name="x"/>'), 'repeated_name',
+                                   at('x', 29)),
     'duplicate joint': (
         extended('<joint name="hip" type="fixed"><parent link="sole"/><child link="x"/></joint>'),
         'repeated_name',
@@ -110,33 +94,21 @@ BAD_ELEMENT = {
     ),
     'missing parent': (corrupted(('<parent link="base"/>', '')), 'missing_element', at('hip', 18)),
     'missing child': (corrupted(('<child link="thigh"/>', '')), 'missing_element', at('hip', 18)),
-    'parent without link': (
-        corrupted(('<parent link="base"/>', '<parent/>')),
-        'missing_attribute',
-        at('hip', 20),
-    ),
+    'parent without link': (corrupted(('<parent link="base"/>', '<parent/>')), 'missing_attribute',
+                            at('hip', 20)),
     'two parents in a joint': (
         corrupted(('<parent link="base"/>', '<parent link="base"/><parent link="sole"/>')),
         'repeated_element',
         at('hip', 18),
     ),
-    'two inertials': (
-        corrupted(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
-        'repeated_element',
-        at('base', 3),
-    ),
+    'two inertials': (corrupted(('<visual>', '<inertial><mass value="1"/></inertial><visual>')),
+                      'repeated_element', at('base', 3)),
     'no joint type': (corrupted((' type="fixed"', '')), 'missing_attribute', at('ankle', 25)),
     'unknown joint type': (corrupted(('"revolute"', '"ball"')), 'invalid_choice', at('hip', 18)),
-    'inertial without mass': (
-        corrupted(('<mass value="2"/>', '')),
-        'missing_element',
-        at('base', 4),
-    ),
-    'mass as in SDF': (
-        corrupted(('<mass value="2"/>', '<mass>2</mass>')),
-        'missing_attribute',
-        at('base', 6),
-    ),
+    'inertial without mass': (corrupted(('<mass value="2"/>', '')), 'missing_element',
+                              at('base', 4)),
+    'mass as in SDF': (corrupted(('<mass value="2"/>', '<mass>2</mass>')), 'missing_attribute',
+                       at('base', 6)),
     'mass in words': (corrupted(('value="2"', 'value="two"')), 'not_a_number', at('base', 6)),
     'mass with unit': (corrupted(('value="2"', 'value="2 kg"')), 'not_a_number', at('base', 6)),
     'mass with comma': (corrupted(('value="2"', 'value="2,5"')), 'not_a_number', at('base', 6)),
@@ -147,42 +119,24 @@ BAD_ELEMENT = {
     'empty number': (corrupted(('value="2"', 'value=""')), 'wrong_length', at('base', 6)),
     'missing moment': (corrupted((' izz="0.04"', '')), 'missing_attribute', at('base', 7)),
     'moment not a number': (corrupted(('izz="0.04"', 'izz="NaN"')), 'not_a_number', at('base', 7)),
-    'axis without xyz': (
-        corrupted(('<axis xyz="0 1 0"/>', '<axis/>')),
-        'missing_attribute',
-        at('hip', 22),
-    ),
+    'axis without xyz': (corrupted(('<axis xyz="0 1 0"/>', '<axis/>')), 'missing_attribute',
+                         at('hip', 22)),
     'axis too short': (corrupted(('"0 1 0"', '"0 1"')), 'wrong_length', at('hip', 22)),
     'axis with commas': (corrupted(('"0 1 0"', '"0, 1, 0"')), 'not_a_number', at('hip', 22)),
     'axis not a number': (corrupted(('"0 1 0"', '"0 nan 0"')), 'not_a_number', at('hip', 22)),
-    'origin too long': (
-        corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')),
-        'wrong_length',
-        at('hip', 19),
-    ),
-    'rpy not a number': (
-        corrupted(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')),
-        'not_a_number',
-        at('hip', 19),
-    ),
+    'origin too long': (corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')), 'wrong_length',
+                        at('hip', 19)),
+    'rpy not a number': (corrupted(('rpy="0 0 0.2"', 'rpy="0 0 -nan"')), 'not_a_number',
+                         at('hip', 19)),
     'limit in words': (corrupted(('lower="-1"', 'lower="low"')), 'not_a_number', at('hip', 23)),
     'limit not a number': (corrupted(('upper="1"', 'upper="nan"')), 'not_a_number', at('hip', 23)),
-    'mimic without joint': (
-        corrupted(('<limit', '<mimic/><limit')),
-        'missing_attribute',
-        at('hip', 23),
-    ),
-    'mimic in words': (
-        corrupted(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
-        'not_a_number',
-        at('hip', 23),
-    ),
-    'quaternion in URDF 1.0': (
-        corrupted(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
-        'quaternion_in_urdf_1_0',
-        at('hip', 19),
-    ),
-}
+    'mimic without joint': (corrupted(('<limit', '<mimic/><limit')), 'missing_attribute',
+                            at('hip', 23)),
+    'mimic in words': (corrupted(('<limit', '<mimic joint="ankle" multiplier="twice"/><limit')),
+                       'not_a_number', at('hip', 23)),
+    'quaternion in URDF 1.0': (corrupted(('rpy="0 0 0.2"', 'quat_xyzw="0 0 0 1"')),
+                               'quaternion_in_urdf_1_0', at('hip', 19)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(('data', 'kind'), NOT_A_URDF.values(), ids=NOT_A_URDF)
@@ -326,21 +280,15 @@ def test_what_carries_no_dynamics_is_ignored():
 @pytest.mark.parametrize(
     ('text', 'kind', 'where'),
     [
-        (
-            corrupted(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
-            'ignored_element',
-            at('base', 3),
-        ),
+        (corrupted(('<inertial>', '<inertail>'), ('</inertial>', '</inertail>')),
+         'ignored_element', at('base', 3)),
         (extended('<Link name="x"/>'), 'ignored_element', '<Link> (line 29)'),
-        (
-            corrupted(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')),
-            'ignored_attribute',
-            at('hip', 19),
-        ),
+        (corrupted(('origin xyz="0 0 -0.1"', 'origin xzy="0 0 -0.1"')), 'ignored_attribute',
+         at('hip', 19)),
         (corrupted(('value="2"', 'value="2" unit="kg"')), 'ignored_attribute', at('base', 6)),
     ],
     ids=['misspelt element', 'capital letter', 'misspelt attribute', 'foreign attribute'],
-)
+)  # fmt: skip
 def test_what_looks_meant_but_is_ignored_is_remarked(text, kind, where):
     problem, *others = load_model(text).problems
     assert (problem.severity, problem.kind, problem.where) == ('warning', kind, where)
