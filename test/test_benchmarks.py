@@ -124,7 +124,7 @@ def test_a_soak_that_is_interrupted_ends_with_its_table():
     )
     assert run.stdout.readline().startswith('The robot publishes.')
     run.send_signal(signal.SIGINT)
-    printed = run.communicate()[0]
+    printed = run.communicate(timeout=300.0)[0]
     assert run.returncode == 0, printed
     assert 'Ended by Ctrl-C' in printed
     assert 'Results that came twice: 0' in printed
@@ -154,10 +154,6 @@ def test_an_error_to_plant_is_about_a_text_that_is_there_once(error):
     assert error.wrong not in source
     for name in error.tests:
         assert [*(REPOSITORY / 'test').glob(f'**/test_{name}.py')]
-
-
-def test_the_list_of_errors_to_plant():
-    assert output_of(BENCHMARKS / 'mutations.py').count('\n') == len(planted_errors()) >= 20
 
 
 def test_results_are_the_same_within_a_billionth(monkeypatch):

@@ -104,27 +104,6 @@ def test_few_stamps_a_little_ahead_set_no_clock(count, ahead):
     assert len(admitted(ClockGate(), numbered(stamps), (1,))) == 100
 
 
-@given(
-    st.lists(
-        st.one_of(
-            st.integers(0, 3 * SECOND),
-            st.integers(-3 * SECOND, 0),
-            st.sampled_from([0, 3600 * SECOND, -3600 * SECOND]),
-        ),
-        max_size=60,
-    ),
-    st.lists(st.booleans(), min_size=60, max_size=60),
-    st.lists(st.sampled_from([1, 1, 1, 2, 3, 9]), min_size=1),
-)
-def test_pieces_are_judged_as_the_whole(steps, unset, lengths):
-    stamps = START + np.cumsum(np.array([0, *steps], dtype=np.int64))
-    stamps[1:][np.array(unset[: len(steps)], dtype=bool) & (np.arange(len(steps)) % 7 == 0)] = 0
-    whole, pieces = ClockGate(), ClockGate()
-    expected = admitted(whole, numbered(stamps))
-    np.testing.assert_array_equal(admitted(pieces, numbered(stamps), lengths), expected)
-    assert pieces.faults == whole.faults
-
-
 @pytest.fixture
 def clocks():
     """Two topics in the present time."""

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.base.errors import ReplayError
@@ -30,31 +28,6 @@ def columns(request, tmp_path_factory):
     return Columns(tmp_path_factory.mktemp('columns'), 7, 0 if request.param == 'files' else 300)
 
 
-@pytest.mark.parametrize('shape', [(), (0,), (3,), (2, 3)])
-@given(lengths=st.lists(st.integers(0, 50), max_size=6))
-def test_rows_are_those_that_were_put_in(columns, shape, lengths):
-    rng = np.random.default_rng(0)
-    parts = [rng.normal(size=(length, *shape)) for length in lengths]
-    column, seen = Column(columns), []
-    for part in parts:
-        column.extend(part)
-        seen.append(column.rows)
-    expected = np.concatenate(parts) if parts else np.empty(0)
-    columns.release()
-    np.testing.assert_array_equal(column.rows, expected)
-    for rows in seen:
-        np.testing.assert_array_equal(rows, expected[: len(rows)])
-
-
-def test_other_types_are_converted_to_that_of_the_first_rows(columns):
-    for dtype in (np.int64, np.bool_, np.float64):
-        column = Column(columns)
-        column.extend(np.zeros(2, dtype))
-        column.extend(np.array([1, 0]))
-        assert column.rows.dtype == dtype
-        assert column.rows.tolist() == [0, 0, 1, 0]
-
-
 def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
     columns = Columns(tmp_path, 7, 0)
     rows = columns.by_blocks(100, lambda part: np.arange(100.0)[part])
@@ -62,18 +35,6 @@ def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
     assert rows[-1] == 99.0
     del rows
     assert not columns.maps
-
-
-@pytest.mark.parametrize('count', [0, 1, 7, 8, 100])
-def test_blocks_are_joined(columns, count):
-    values = np.arange(2.0 * count).reshape(count, 2)
-    twice = columns.by_blocks(count, lambda rows: 2.0 * values[rows])
-    np.testing.assert_array_equal(twice, 2 * values)
-    twice, first = columns.by_blocks(count, lambda rows: (2.0 * values[rows], values[rows, 0]))
-    np.testing.assert_array_equal(twice, 2.0 * values)
-    np.testing.assert_array_equal(first, values[:, 0])
-    rows = np.arange(0, count, 3)
-    np.testing.assert_array_equal(columns.take(twice, rows), twice[rows])
 
 
 def test_a_full_disk_is_an_error(monkeypatch, tmp_path):

@@ -122,18 +122,6 @@ def test_polynomial_fit_is_exact_on_its_degree(degree: int, data) -> None:
         )
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_a_window_gives_the_same_bits_as_the_whole(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    stamps = np.cumsum(rng.integers(MS, 20 * MS, 60))
-    x = rng.normal(size=(60, 4))
-    part = slice(20, 41)
-    whole = local_polynomial(stamps, x, 7, 3, max_gap=0.015)
-    window = local_polynomial(stamps[part], x[part], 7, 3, max_gap=0.015)
-    for a, b in zip(whole, window, strict=True):
-        np.testing.assert_array_equal(a[23:38], b[3:18])
-
-
 @pytest.mark.parametrize('max_gap', [0.01, None])
 def test_no_value_across_a_gap(max_gap: float | None) -> None:
     stamps = uniform(40)

@@ -251,26 +251,6 @@ def test_steps_to_come_are_counted_on():
     assert 'next steps' in risk.sentence(row)
 
 
-def test_pieces_of_any_length_give_the_same():
-    middles, loaded = walk(5)
-    rng = np.random.default_rng(3)
-    com, velocity = 0.1 * rng.normal(size=(2, len(middles), 2))
-    given = balance(com, velocity, middles, loaded)
-    whole = FallAlarm(G, 2).push(given)
-    one = FallAlarm(G, 2)
-    for k in range(len(middles)):
-        rows = slice(k, k + 1)
-        piece = one.push(
-            Balance(
-                given.stamps[rows], given.up[rows], given.com[rows], given.velocity[rows],
-                given.corners[rows], given.foot, given.loaded[rows], given.noise[rows],
-            )
-        )  # fmt: skip
-        for name in ('probability', 'alarm', 'margin', 'deviation', 'direction', 'stepping'):
-            np.testing.assert_array_equal(getattr(piece, name)[0], getattr(whole, name)[k])
-    assert 0.1 < whole.stepping.mean() < 0.9
-
-
 def test_the_direction_is_that_of_the_largest_risk_not_of_the_least_margin():
     """20 mm inside the left edge, 25 mm inside the front one, towards which the robot moves."""
     thrown = 0.3

@@ -13,8 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.standstill import standstill
 from izmp_dynamics.stability.alarm_rule import HOLD
 
-from .pipeline_signals import chunks, evaluate, singles, walk, whole
-from .replayed import joined
+from .pipeline_signals import chunks, evaluate, joined, singles, walk, whole
 
 STEP = 0.01
 

@@ -60,16 +60,6 @@ def test_noise_averages_out():
     assert np.linalg.norm(tilt.up[-1] - UP) < 4 * 0.05 / GRAVITY / np.sqrt(2000)
 
 
-def test_a_window_of_a_log_gives_the_numbers_of_the_whole_log():
-    random = np.random.default_rng(2)
-    omega, force = standing(UP, 300)
-    force += random.normal(0.0, 0.1, force.shape)
-    omega[60:80] = 1.0
-    whole = foot_tilt(omega, force, memory=50)
-    part = foot_tilt(omega[100:220], force[100:220], memory=50)
-    np.testing.assert_array_equal(part.up[50:], whole.up[150:220])
-
-
 def test_impossible_input_is_refused():
     with pytest.raises(ShapeError):
         foot_tilt(np.zeros((3, 3)), np.zeros((2, 3)), memory=5)

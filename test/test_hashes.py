@@ -42,13 +42,6 @@ def test_an_error_in_the_block_stops_the_thread(inputs):
     assert set(threading.enumerate()) <= threads
 
 
-def test_a_stopped_hash_reads_no_further(inputs):
-    stop = threading.Event()
-    stop.set()
-    large = inputs[0] / 'large.mcap'
-    assert file_hash(large, stop) == hashlib.sha256(b'').hexdigest() != file_hash(large)
-
-
 def test_a_file_that_cannot_be_read_is_an_error_of_the_caller(inputs):
     bag, robot, urdf = inputs
     with hashing(bag / 'missing', robot, urdf) as hashes:

@@ -27,20 +27,6 @@ def test_gravity_added_back_equals_the_specific_force(seed: int) -> None:
     np.testing.assert_allclose(with_gravity(a, matrices, 9.81), phi, atol=1e-13)
 
 
-@given(seeds)
-def test_one_row_equals_many_bit_by_bit(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    quaternions, accelerations = random_rotation(rng, 9).as_quat(), rng.normal(size=(9, 3))
-    matrices, _ = rotations(quaternions)
-    forces = with_gravity(accelerations, matrices, 9.81)
-    for k in range(9):
-        row = slice(k, k + 1)
-        single, _ = rotations(quaternions[row])
-        np.testing.assert_array_equal(single, matrices[row])
-        force = with_gravity(accelerations[row], single, 9.81)
-        np.testing.assert_array_equal(force, forces[row])
-
-
 def test_quaternions_that_are_none() -> None:
     quaternions = np.array(
         [

@@ -46,30 +46,6 @@ def test_nothing_is_logged_for_compiled_kernels(logged):
     assert logged() == []
 
 
-def test_an_inner_block_logs_nothing(logged):
-    with announced_compilation():
-        with announced_compilation():
-            fresh_kernel()(1)
-        fresh_kernel()(1)
-        assert len(logged()) == 1
-    assert len(logged()) == 2
-
-
-def compile_and_fail():
-    with announced_compilation():
-        fresh_kernel()(1)
-        raise ValueError('stop')
-
-
-def test_after_an_error_the_next_block_logs_again(logged):
-    with pytest.raises(ValueError, match='stop'):
-        compile_and_fail()
-    before = len(logged())
-    with announced_compilation():
-        fresh_kernel()(1)
-    assert len(logged()) == before + 2
-
-
 def test_without_a_folder_for_the_cache_kernels_run_all_the_same(logged, monkeypatch):
     monkeypatch.setattr(kernel, '_cached', kernel._cached)
     place = {}

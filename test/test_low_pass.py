@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.signal import butter, lfilter, sosfiltfilt
 
 from izmp_dynamics.base.errors import SensingError, ShapeError
@@ -100,38 +98,6 @@ def test_jittering_stamps_do_not_reach_the_derivatives() -> None:
     assert np.abs(rough.accelerations[inner]).max() > 10 * peak
 
 
-@settings(deadline=None, max_examples=50)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from([(4.0, 2), (10.0, 4), (30.0, 1)]),
-    st.integers(0, 2500),
-)
-def test_a_padded_window_equals_the_whole(seed, design, first) -> None:
-    rng = np.random.default_rng(seed)
-    stamps = np.cumsum(rng.integers(3 * MS, 17 * MS, 3000))
-    stamps[rng.integers(3000) :] += 500 * MS
-    x = rng.normal(size=(3000, 2))
-    x[rng.random((3000, 2)) < 0.01] = np.nan
-    low_pass = ZeroPhaseLowPass(design[0], PERIOD, design[1])
-    start, end = stamps[first], stamps[min(first + 200, 2999)]
-    padding = round(low_pass.context * 1e9)
-    inside = (stamps >= start - padding) & (stamps <= end + padding)
-    core = (stamps >= start) & (stamps <= end)
-    whole = low_pass.batch(stamps, x)
-    window = low_pass.batch(stamps[inside], x[inside])
-    np.testing.assert_allclose(window[core[inside]], whole[core], rtol=0, atol=1e-9)
-
-
-def in_pieces(stream, stamps, values, lengths):
-    """All that a filter hands out."""
-    ends = np.append(np.cumsum(lengths)[np.cumsum(lengths) < len(stamps)], len(stamps))
-    begin, parts = 0, []
-    for end in ends:
-        parts.append(stream.extend(stamps[begin:end], values[begin:end]))
-        begin = end
-    return np.concatenate([*parts, stream.flush()])
-
-
 def messy(seed, rows):
     """Stamps that jitter, with gaps; numbers of which some are none."""
     rng = np.random.default_rng(seed)
@@ -140,31 +106,6 @@ def messy(seed, rows):
     x = rng.normal(size=(rows, 3))
     x[rng.random((rows, 3)) < 0.05] = np.nan
     return np.cumsum(steps), x
-
-
-pieces = st.lists(st.integers(1, 400), min_size=1, max_size=30)
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([(4.0, 2), (10.0, 4), (30.0, 1)]), pieces)
-def test_zero_phase_in_pieces_equals_batch(seed, design, lengths) -> None:
-    stamps, x = messy(seed, 1500)
-    low_pass = ZeroPhaseLowPass(design[0], PERIOD, design[1])
-    stream = ZeroPhaseStream(low_pass, 3)
-    filtered = in_pieces(stream, stamps, x, lengths)
-    np.testing.assert_allclose(filtered, low_pass.batch(stamps, x), rtol=0, atol=1e-10)
-    again = in_pieces(stream, stamps, x, [1500])
-    np.testing.assert_allclose(again, filtered, rtol=0, atol=1e-10)
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 4]), pieces)
-def test_causal_in_pieces_equals_batch_bit_by_bit(seed, order, lengths) -> None:
-    stamps, x = messy(seed, 300)
-    low_pass = CausalLowPass(4.0, PERIOD, order)
-    filtered = in_pieces(low_pass, stamps, x, lengths)
-    np.testing.assert_array_equal(filtered, low_pass.batch(stamps, x))
-    low_pass.reset()
-    np.testing.assert_array_equal(in_pieces(low_pass, stamps, x, lengths), filtered)
 
 
 def test_causal_columns_do_not_know_of_each_other() -> None:

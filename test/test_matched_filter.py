@@ -122,21 +122,6 @@ def test_stamps_too_uneven_for_a_cubic_do_not_blow_up_noise():
     assert np.abs(weights[2]).sum() * 0.016**2 <= 5.4
 
 
-@pytest.mark.parametrize('pieces', [1, 7, 200])
-def test_a_stream_in_pieces_gives_the_numbers_of_the_whole(pieces):
-    stamps = jittered(200)
-    stamps[90:] += 80 * MS
-    x = np.random.default_rng(2).normal(size=(200, 3))
-    stream = MatchedStream(0.016, 3, 0.05, differentiated=2)
-    parts = [
-        stream.extend(stamps[k : k + pieces], x[k : k + pieces]) for k in range(0, 200, pieces)
-    ]
-    means = matched_means(stamps, x, 0.016, 0.05)
-    np.testing.assert_array_equal(
-        np.concatenate([*parts, stream.flush()]), np.hstack([means.value, means.first[:, :2]])
-    )
-
-
 def test_a_stream_is_behind_by_the_half_width_and_three_samples():
     stream = MatchedStream(0.016, 1, 0.05)
     counts = [len(stream.extend(even(30)[k : k + 1], np.zeros((1, 1)))) for k in range(30)]

@@ -26,8 +26,10 @@ from izmp_dynamics.sensing.noise import degrees
 
 from .bag_surgery import IMU, JOINTS, SECOND, TOPICS, Draft
 from .node_processes import GRAPH
+from .pipeline_signals import joined
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
-from .replayed import evaluate_log, joined, recorded_signals
+from .recorded import read_bag
+from .replayed import evaluate_log
 
 RATE = 500.0
 """Of all sensors [Hz]."""
@@ -329,7 +331,7 @@ def test_the_izmp_has_the_covariance_of_its_recording(
     robot_yaml.setdefault('noise', {})['encoder'] = 5e-7
     path = written(robot_yaml, tmp_path)
     robot = load_robot_file(path)
-    signals, recording = recorded_signals(sound_bag, robot)
+    recording, signals = read_bag(sound_bag, robot)
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, live=True)
     (result,) = [joined(evaluator.push(signals) + evaluator.flush())]
     known = np.isfinite(result.points['mr_ad']).all(axis=1)

@@ -259,7 +259,9 @@ def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
             command, env=Processes(tmp_path).environment, cwd=ROOT, stdout=said, stderr=said
         )
     try:
-        assert wait_until(lambda: 'Waiting for /joint_states, /imu' in log.read_text())
+        waiting = 'Waiting for /joint_states, /imu'
+        wait_until(lambda: waiting in log.read_text() or live.poll() is not None)
+        assert waiting in log.read_text(), log.read_text()
         live.send_signal(signal.SIGTERM)
         assert live.wait(PATIENCE) == 0
     finally:

@@ -48,11 +48,6 @@ def test_a_window_gives_the_same_bits_as_the_whole(first: int, count: int) -> No
     np.testing.assert_array_equal(noise.batch(count, first), whole[first : first + count])
 
 
-def test_one_by_one_equals_batch_bit_by_bit() -> None:
-    live, batch = WhiteNoise(5, 'x', 1.0, 500.0, width=2), WhiteNoise(5, 'x', 1.0, 500.0, width=2)
-    np.testing.assert_array_equal([live.update() for _ in range(5000)], batch.batch(5000))
-
-
 def test_signals_and_seeds_are_independent() -> None:
     first = WhiteNoise(1, 'a', 1.0, 1.0).batch(10_000)
     for other in (WhiteNoise(1, 'b', 1.0, 1.0), WhiteNoise(2, 'a', 1.0, 1.0)):

@@ -149,11 +149,9 @@ def test_live_says_that_a_graph_runs_already_but_wants_the_sensors_of_the_robot(
             env=processes.environment, cwd=ROOT, stdout=said, stderr=said,
         )  # fmt: skip
         try:
-            assert wait_until(lambda: 'Another program publishes /mr_ad/izmp, so' in read(log))
+            assert wait_until(
+                lambda: 'Another program publishes /mr_ad/izmp, so' in log.read_text()
+            )
         finally:  # it has ended, unless the other one was discovered late
             live.kill()
-            live.wait()
-
-
-def read(log):
-    return log.read_text()
+            live.wait(PATIENCE)

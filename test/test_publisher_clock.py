@@ -66,15 +66,6 @@ def test_bursts_are_put_back_within_the_stated_bound(period):
     assert np.abs(found - true).max() * 1e-9 <= 2.0 * max(clock.bound, 1e-6)
 
 
-@pytest.mark.parametrize('pieces', [(1,), (7, 1, 150, 2)])
-def test_pieces_do_not_matter(pieces):
-    stamps, _ = held_up(on_time())
-    whole, values = restored(PublisherClock(1), stamps)
-    found, others = restored(PublisherClock(1), stamps, pieces)
-    np.testing.assert_array_equal(found, whole)
-    np.testing.assert_array_equal(others, values)
-
-
 def two_publishers():
     first = on_time()
     return np.stack([first, first + 1_000_000], axis=1).ravel()

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics import evaluate as evaluate_module
 from izmp_dynamics.bags.messages import pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import replay
@@ -20,7 +18,6 @@ from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pipeline_signals import columns
-from .raising import raising
 from .recorded import evaluate_bag, evaluate_in_chunks
 
 FAST = 500.0  # [Hz] bus rate at which every sample is evaluated
@@ -201,33 +198,6 @@ def test_the_same_input_gives_the_same_bytes(sound_bag, biped31, tmp_path, stora
     assert len(files) >= 4
     for file in files:
         assert (tmp_path / 'one' / file).read_bytes() == (tmp_path / 'two' / file).read_bytes()
-
-
-def test_only_results_are_overwritten_and_only_on_request(sound_bag, biped31, tmp_path):
-    out = tmp_path / 'out'
-    replay(sound_bag, biped31, out)
-    with raising(ReplayError, 'place_taken'):
-        replay(sound_bag, biped31, out)
-    replay(sound_bag, biped31, out, overwrite=True)
-    precious = tmp_path / 'precious'
-    precious.mkdir()
-    (precious / 'thesis.txt').write_text('years of work')
-    with raising(ReplayError, 'not_a_result'):
-        replay(sound_bag, biped31, precious, overwrite=True)
-    assert (precious / 'thesis.txt').read_text() == 'years of work'
-
-
-@pytest.mark.parametrize('failure', [KeyboardInterrupt, BagError('disk full'), MemoryError])
-def test_an_interrupted_replay_leaves_nothing_behind(
-    sound_bag, biped31, tmp_path, monkeypatch, failure
-):
-    def fail(*arguments, **keywords):
-        raise failure
-
-    monkeypatch.setattr(evaluate_module, 'write_summary', fail)
-    with pytest.raises(type(failure) if isinstance(failure, Exception) else failure):
-        replay(sound_bag, biped31, tmp_path / 'out')
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_silent_elbow_leaves_the_feet_their_forces(sway, biped31, plain):

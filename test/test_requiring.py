@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .requiring import imported_as, required, skip_without
+from .requiring import imported_as, skip_without
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,17 +26,6 @@ def test_a_required_library_that_is_missing_ends_the_run():
     assert ended.returncode == 1
     assert 'no_such_library' in ended.stdout + ended.stderr
     assert '::test_' not in ended.stdout
-
-
-def test_required_libraries_that_are_there_change_nothing():
-    assert collect('numpy').returncode == 0
-
-
-def test_libraries_are_named_as_one_imports_or_installs_them(monkeypatch):
-    monkeypatch.setenv('IZMP_REQUIRE', 'pin,example-robot-data,rclpy')
-    assert required() == ['pinocchio', 'example_robot_data', 'rclpy']
-    monkeypatch.delenv('IZMP_REQUIRE')
-    assert required() == []
 
 
 @pytest.mark.parametrize(('require', 'outcome'), [('', 'Skipped'), ('pin', 'Failed')])

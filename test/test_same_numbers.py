@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.feet import FootImu, Ground
-from izmp_dynamics.model.method import Filter, IrMd, LowPass, RootAcceleration
+from izmp_dynamics.model.method import Acd, Filter, IrMd, LowPass, RootAcceleration
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
@@ -169,6 +169,8 @@ FEET_IMUS = {
 
 CASES = {
     'nothing': Case(),
+    'Savitzky and Golay': Case({'acd': Acd(method='savitzky_golay')}, corrupt=stragglers),
+    'quotients of the paper': Case({'acd': Acd(method='paper')}, corrupt=stragglers),
     'actuator steps': Case({'ir_md': IrMd(step='actuator')}),
     'paper steps': Case({'ir_md': IrMd(difference='paper')}),
     '20 Hz': low_pass(20.0),

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.signals.buffer import HORIZON, SampleBuffer, pair, reach_of
@@ -61,36 +59,6 @@ def test_two_and_a_half_periods_are_no_gap_but_an_hour_is():
     assert reach_of(0.02, 0.002) == 0.02
     assert reach_of(0.02, 0.1) == 0.25
     assert reach_of(0.02, 3600.0) < 3600.0
-
-
-@given(
-    st.lists(st.integers(1, 40), min_size=3, max_size=80),
-    st.lists(st.integers(1, 30), min_size=1, max_size=40),
-    st.lists(st.integers(1, 12), min_size=1),
-    st.integers(0, 2**32 - 1),
-)
-def test_pieces_give_the_pairs_of_the_whole(steps, waits, lengths, seed):
-    """Instants are asked for as soon as they are decided; what is behind them is forgotten."""
-    stamps = np.cumsum(np.array(steps, dtype=np.int64)) * MS
-    instants = np.cumsum(np.array(waits, dtype=np.int64)) * MS
-    values = np.random.default_rng(seed).normal(size=(len(stamps), 2))
-    expected = pair(instants, stamps, values, 0.05)
-    buffer = SampleBuffer(2, 0.05)
-    found, begin, piece = [], 0, 0
-    while begin < len(stamps):
-        end = begin + lengths[piece % len(lengths)]
-        buffer.append(stamps[begin:end], values[begin:end])
-        begin, piece = end, piece + 1
-        count = buffer.decided(instants, int(buffer.newest), PATIENCE)
-        found.append(buffer.at(instants[:count]))
-        buffer.forget(int(instants[count - 1]) if count else 0)
-        instants = instants[count:]
-    buffer.closed = True
-    assert buffer.decided(instants, int(stamps[-1]), PATIENCE) == len(instants)
-    found.append(buffer.at(instants))
-    for name in ('values', 'valid', 'interpolated'):
-        together = np.concatenate([getattr(paired, name) for paired in found])
-        np.testing.assert_array_equal(together, getattr(expected, name))
 
 
 @pytest.fixture

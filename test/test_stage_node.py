@@ -42,7 +42,7 @@ def in_another_thread(function):
     found = []
     thread = threading.Thread(target=lambda: found.append(function()))
     thread.start()
-    thread.join()
+    thread.join(PATIENCE)
     return found[0]
 
 

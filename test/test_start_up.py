@@ -77,7 +77,7 @@ def test_after_the_start_signals_are_for_ros_to_act_on():
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.5)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=PATIENCE)
 
 
 def test_what_does_not_end_after_a_signal_is_ended():

@@ -42,15 +42,6 @@ def test_it_follows_a_fall_in_which_hardly_any_force_is_felt():
     assert np.linalg.norm(found, axis=1) == pytest.approx(1.0)
 
 
-def test_pieces_are_as_the_whole():
-    stamps, omega, phi, _ = turning(0.3 * np.sin(0.02 * np.arange(300)))
-    whole, pieces = Vertical(GRAVITY), Vertical(GRAVITY)
-    expected = whole.push(stamps, omega, phi, nothing(300))
-    parts = [slice(0, 1), slice(1, 7), slice(7, 7), slice(7, 300)]
-    found = [pieces.push(stamps[p], omega[p], phi[p], nothing(300)[p]) for p in parts]
-    assert np.concatenate(found) == pytest.approx(expected, abs=1e-12)
-
-
 def test_a_wrong_start_and_drift_are_taken_out():
     stamps, omega, phi, up = turning(np.zeros(1500))
     phi[0] = GRAVITY * np.array([0.2, 0.0, 0.98])
