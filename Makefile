@@ -4,24 +4,29 @@
 #   make demo     a robot walks in simulation; evaluate the recording; print the report's path
 #   make test     lint, types, tests
 #   make docs     the documentation with the API page, as HTML in build/docs
+#   make lock     requirements.lock anew: the newest versions that setup.py allows; then run make test
 #   make bench    the measured speeds and accuracies
 #   make reproduce  all pages of papers and recordings in reproduced/ (not fall_alarm), with the time of each;
 #                 interrupted it goes on where it stopped; LOGS=FOLDER: with your recordings
 #   make clean    remove what the other targets made, except .venv (make distclean: that too)
 #
-# PYTHON=/path/to/python3 chooses another interpreter for a new .venv.
+# PYTHON=/path/to/python3 chooses another interpreter for a new .venv. Its libraries have the versions
+# of requirements.lock, with which the tests passed; on another Python than that file is of, the
+# newest ones that setup.py allows.
 
 PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOCK := requirements.lock
+EXTRAS := .[offline,sim,page,plots,fleet,view,test,docs]
 ROBOT := robots/biped31/robot.yaml
 PAGES := paper itu_biped angular_momentum seesaw real
 LOGS ?=
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
-REQUIRED := rosbags lz4 mujoco pin example-robot-data qpsolvers quadprog mcap urdf2webots \
+REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
@@ -32,7 +37,7 @@ SHELL := /bin/sh
 .ONESHELL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := setup
-.PHONY: setup demo test docs bench reproduce clean distclean
+.PHONY: setup demo test docs lock bench reproduce clean distclean
 
 setup: $(READY)
 	@echo 'Ready: $(BIN)/izmp'
@@ -50,6 +55,14 @@ test: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
 	echo 'The documentation: build/docs/index.html'
+
+lock: $(READY)
+	@$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '$(EXTRAS)'
+	{
+		$(BIN)/python -c 'import sys; print("# Python %d.%d" % sys.version_info[:2])'
+		$(BIN)/python -m pip freeze --exclude-editable | grep '==' | grep -v '^tf2'
+	} > $(LOCK).new
+	mv $(LOCK).new $(LOCK)
 
 bench: $(READY)
 	@for benchmark in benchmarks/bench_*.py; do
@@ -76,12 +89,18 @@ clean:
 distclean: clean
 	@rm -rf $(VENV)
 
-$(READY): setup.py pyproject.toml | $(VENV)/pyvenv.cfg
+$(READY): setup.py pyproject.toml $(LOCK) | $(VENV)/pyvenv.cfg
 	@echo 'Installing the libraries into $(VENV) ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[offline,sim,page,plots,fleet,view,test,docs]'
-	if $(BIN)/python -m pip install --quiet --editable '.[ros]'; then
+	locked='-c $(LOCK)'
+	version=$$($(BIN)/python -c 'import sys; print("# Python %d.%d" % sys.version_info[:2])')
+	if [ "$$version" != "$$(head -n 1 $(LOCK))" ]; then
+		echo '$(LOCK) is of another Python: the newest versions that setup.py allows.'
+		locked=
+	fi
+	$(BIN)/python -m pip install --quiet $$locked --editable '$(EXTRAS)'
+	if $(BIN)/python -m pip install --quiet $$locked --editable '.[ros]'; then
 		$(BIN)/python -m izmp_dynamics.nodes.make_tf2_msgs || true
 	else
 		echo 'There are no wheels of rclpy for this computer: the nodes need a ROS installation.'

@@ -89,9 +89,9 @@ setup(
         'plots': ['matplotlib>=3.5'],
         'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.
-        'walk': ['qpsolvers>=4', 'quadprog>=0.1.12'],
+        'walk': ['daqp>=0.8'],
         # Momentum control on the seesaw: Pinocchio, quadratic programmes, the URDF of iCub.
-        'balance': ['pin>=3', 'qpsolvers>=4', 'quadprog>=0.1.12', 'example-robot-data>=4'],
+        'balance': ['pin>=3', 'daqp>=0.8', 'example-robot-data>=4'],
         # ROS 2 Jazzy's rclpy from PyPI, where there are wheels; a ROS installation has its own.
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         # An interactive report: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
@@ -114,8 +114,7 @@ setup(
             'pytest>=9',
             'pytest-xdist>=3.7',
             'hypothesis>=6',
-            'qpsolvers>=4',
-            'quadprog>=0.1.12',
+            'daqp>=0.8',
             'websockets>=12',  # drives Chromium, where that is installed
             'pandas>=2',
             'duckdb>=1',

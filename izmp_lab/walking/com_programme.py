@@ -142,7 +142,6 @@ class ComProgramme:
         time: float,
         start: Array,
         momentum_rate: Array,
-        guess: Array | None = None,
     ) -> Array:
         """Find the control points of the centre of mass.
 
@@ -152,7 +151,6 @@ class ComProgramme:
             start: (3, 2) position [m], velocity and acceleration there, in x and y.
             momentum_rate: (pieces + 1, 3) control points of L̇, the rate of angular momentum about
                 the centre of mass, in world axes [N·m].
-            guess: (pieces + 3, 2) of a plan nearby, where a solver that can begins [m].
 
         Returns:
             (pieces + 3, 2) [m].
@@ -175,8 +173,7 @@ class ComProgramme:
                 kind='not_finite',
                 time=time,
             )
-        near = None if guess is None else (self._to_free @ (guess - fixed)).T.ravel()
-        v = solve_qp(self._identity, gradient, G, h, near)
+        v = solve_qp(self._identity, gradient, G, h)
         if v is None:
             raise self._infeasible(gradient, G, h, support, time)
         control: Array = fixed + self._free @ v.reshape(2, -1).T
@@ -212,7 +209,6 @@ class ComProgramme:
         free = null_space(rows)
         root = np.linalg.cholesky(free.T @ self._cost @ free)
         self._free = solve_triangular(root, free.T, lower=True).T
-        self._to_free = np.linalg.pinv(self._free)
         self._identity = np.eye(2 * free.shape[1])
         self._tail_weights = _discounted(omega * self.parameters.interval, len(self._tail))
 

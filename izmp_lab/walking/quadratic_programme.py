@@ -1,19 +1,21 @@
-"""The one place where a quadratic programme meets a solver."""
+"""The one place where a quadratic programme meets a solver: DAQP, a dual active-set method.
 
-from collections.abc import Callable
-from functools import cache, partial
+It is exact for small dense programmes, as its steps end with the right set of active conditions.
+"""
+
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.files.libraries import library
 
-SOLVERS = ('quadprog', 'proxqp')
-"""Solvers that are tried, in this order; both are exact for small dense programmes."""
+TOLERANCE = 1e-10
+"""By so much the solver may violate a condition, in the condition's unit."""
 
 
-def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None) -> Array | None:
+def solve_qp(P: Array, q: Array, G: Array, h: Array) -> Array | None:
     """Minimise ½ xᵀ P x + qᵀ x subject to G x ≤ h.
 
     Args:
@@ -21,47 +23,23 @@ def solve_qp(P: Array, q: Array, G: Array, h: Array, guess: Array | None = None)
         q: (n,).
         G: (m, n).
         h: (m,).
-        guess: (n,) where a solver that can make use of it begins.
 
     Returns:
         (n,) the minimum; None if no x fulfils the conditions, if the solver finds none (as P is
         not positive definite), or if a number of the programme is not finite.
 
     Raises:
-        MissingDependencyError: without a solver.
+        MissingDependencyError: without the solver.
     """
     solver = _solver()
     if not all(np.isfinite(array).all() for array in (P, q, G, h)):
         return None
-    try:
-        solution: Array | None = solver(P, q, G, h, initvals=guess)
-    except _errors():
-        return None
-    return solution if solution is not None and np.isfinite(solution).all() else None
+    # Copies in the order that it takes, which it may change.
+    P, q, G, h = (np.array(array, np.float64, order='C') for array in (P, q, G, h))
+    solution, _, status, _ = solver(P, q, G, h, primal_tol=TOLERANCE, eps_prox=0.0)
+    return np.array(solution) if status == 1 and np.isfinite(solution).all() else None
 
 
 @cache
-def _errors() -> tuple[type[Exception], ...]:
-    from qpsolvers.exceptions import QPError
-
-    return QPError, ValueError
-
-
-@cache
-def _solver() -> Callable[..., Any]:
-    try:
-        import qpsolvers
-    except ImportError as error:
-        raise _missing('qpsolvers') from error
-    for name in SOLVERS:
-        if name in qpsolvers.available_solvers:
-            return partial(qpsolvers.solve_qp, solver=name)
-    raise _missing('quadprog')
-
-
-def _missing(library: str) -> MissingDependencyError:
-    return MissingDependencyError(
-        library,
-        'Quadratic programming',
-        'pip install qpsolvers quadprog (or proxsuite in place of quadprog)',
-    )
+def _solver() -> Any:
+    return library('daqp', 'Quadratic programming').solve

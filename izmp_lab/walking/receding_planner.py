@@ -203,9 +203,7 @@ class RecedingPlanner:
         """
         momentum_rate = self._expected(before, time)
         polygon = self._fit @ self._filled(momentum_rate)
-        control = self.programme.solve(
-            course, time, before.state(time), polygon, before.shifted(time)
-        )
+        control = self.programme.solve(course, time, before.state(time), polygon)
         plan = WindowPlan(time, before.spline, control, before.height, momentum_rate)
         self._check_poses(course, plan)
         nodes = self.parameters.nodes_in_cycle(round(time / self.parameters.interval))
@@ -219,9 +217,8 @@ class RecedingPlanner:
         rate = plan.momentum_rate.copy()
         rate[1:] = self.estimate(course, plan, self._instants[1:])
         control = self.programme.solve(
-            course, plan.time, before.state(plan.time), self._fit @ self._filled(rate),
-            plan.control,
-        )  # fmt: skip
+            course, plan.time, before.state(plan.time), self._fit @ self._filled(rate)
+        )
         improved = replace(plan, control=control, momentum_rate=rate)
         self._check_poses(course, improved)
         return improved

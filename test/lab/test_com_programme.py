@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 from izmp_lab.walking.com_programme import Body, ComProgramme, InfeasibleError, UniformSpline
 from izmp_lab.walking.course import Course

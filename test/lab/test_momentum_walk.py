@@ -16,7 +16,7 @@ from ..raising import check_error, raising
 from .talos import HEIGHT, talos
 from .walking import biped31
 
-pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 STEP = {'speed': 0.25 / 0.8, 'steps': 10}
 

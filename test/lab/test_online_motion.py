@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 import rclpy
 from geometry_msgs.msg import Vector3

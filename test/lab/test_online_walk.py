@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.stability.support_polygon import margins

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
-pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
 pytest.importorskip('mujoco', reason='one of the plants is MuJoCo')
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
 pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
-pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
 
 from izmp_lab.seesaw.study.checks import LARGEST_EXACT, WRONG, izmp
 from izmp_lab.seesaw.study.izmp import CASES, NAMES, REPLAYED, board_points, distances, share

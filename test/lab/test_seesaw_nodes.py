@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is missing')
 pytest.importorskip('mujoco', reason='the plant is MuJoCo')
 pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
-pytest.importorskip('qpsolvers', reason='the controller solves quadratic programmes')
+pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus

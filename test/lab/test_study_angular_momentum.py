@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
-pytest.importorskip('qpsolvers', reason='quadratic programmes are a matter of the extra `walk`')
+pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 from izmp_lab.studies.angular_momentum import grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
