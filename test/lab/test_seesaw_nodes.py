@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ModelError, SimulationError, UnknownNameError
-from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
@@ -32,7 +32,6 @@ from izmp_lab.seesaw.nodes import robot_files
 from izmp_lab.seesaw.nodes.balance import Balance
 from izmp_lab.seesaw.nodes.messages import (
     STATE_TOPICS,
-    odometry_values,
     state_messages,
     state_of,
     torques_message,
@@ -138,18 +137,12 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     assert {message.header.frame_id for message in cops} == {'board'}
 
 
-def arrays_of(parts):
-    """The messages of a state as a node hands them on."""
-    joints, root, board = parts
-    return joints, odometry_values(root), odometry_values(board)
-
-
 def test_a_state_survives_its_messages(ros, loop):
     robot = load_balancing_robot('biped31')
     names = robot.model.joint_names
     state = loop[1]
     parts = state_messages(state, 7, names, robot.model.root)
-    again = state_of(*arrays_of(parts), names, state.time)
+    again = state_of(*parts, names, state.time)
     np.testing.assert_array_equal(again.q, state.q)
     np.testing.assert_array_equal(again.qd, state.qd)
     for body in ('root', 'board'):
@@ -176,9 +169,9 @@ def test_bodies_that_are_nowhere_or_have_no_rotation_are_reported(ros, loop):
     ):
         parts = list(state_messages(state, 7, names, 'base'))
         getattr(parts[part].pose.pose, field).x = float('nan')
-        assert reason in state_of(*arrays_of(parts), names, 0.0)
+        assert reason in state_of(*parts, names, 0.0)
     parts[1].pose.pose.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
-    assert state_of(*arrays_of(parts), names, 0.0) == f'the root: {Reason.NO_ROTATION.text}'
+    assert state_of(*parts, names, 0.0) == f'the root: {Reason.NO_ROTATION.text}'
 
 
 def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
@@ -188,7 +181,7 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
     names, state = node.controller.robot.model.joint_names, loop[1]
     node._torques, node._diagnostics = Mock(), Mock()
     holding = node.controller.last.torques
-    for stamp, corrupted in ((2, True), (3, False), (4, True), (1, True)):
+    for stamp, corrupted in ((2, True), (3, False), (3, False), (4, True), (1, True)):
         parts = state_messages(state, stamp * NANOSECONDS, names, 'base')
         if corrupted:
             parts[1].pose.pose.position.x = float('inf')
@@ -197,9 +190,10 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
     node._report()
     node.destroy_node()
     answers = [call.args[0] for call in node._torques.publish.call_args_list]
-    assert [stamp_of(message) // NANOSECONDS for message in answers] == [2, 3, 4, 1]
-    first, solved, held, restarted = (torques_of(message, names) for message in answers)
+    assert [stamp_of(message) // NANOSECONDS for message in answers] == [2, 3, 3, 4, 1]
+    first, solved, again, held, restarted = (torques_of(message, names) for message in answers)
     np.testing.assert_array_equal(first, holding)
+    np.testing.assert_array_equal(again, solved)  # the plant has asked again
     np.testing.assert_array_equal(held, solved)
     np.testing.assert_array_equal(restarted, holding)  # the plant has been started again
     assert np.abs(solved - holding).max() > 0.0
@@ -207,6 +201,20 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
     (status,) = node._diagnostics.publish.call_args.args[0].status
     assert status.level == DiagnosticStatus.WARN
     assert status.message == '1 ticks answered, 0 without a solution. It is unstable.'
+
+
+def test_a_state_that_lacks_a_part_is_counted_and_the_next_one_answered(ros, loop, monkeypatch):
+    monkeypatch.setattr('izmp_lab.seesaw.nodes.balance.require_stable', Mock())
+    node = Balance(overrides=parameters(robot='biped31'))
+    node._torques = Mock()
+    for stamp, topics in ((2, STATE_TOPICS[:2]), (3, STATE_TOPICS[::-1])):
+        parts = state_messages(loop[1], stamp, node.controller.robot.model.joint_names, 'base')
+        for topic in topics:
+            node._take(topic, parts[STATE_TOPICS.index(topic)])
+    node.destroy_node()
+    (answer,) = node._torques.publish.call_args_list
+    assert stamp_of(answer.args[0]) == 3
+    assert node.counts == {f'state/board.{Fault(Reason.NO_SAMPLE).key}': 1}
 
 
 @pytest.mark.parametrize(

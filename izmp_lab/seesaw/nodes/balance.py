@@ -1,17 +1,18 @@
 """Node balance: the momentum controller of the seesaw, one answer to every state."""
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ModelError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.parameters import fixed
@@ -22,13 +23,10 @@ from izmp_lab.seesaw.closed_loop import TICK
 from izmp_lab.seesaw.controller import MomentumController
 from izmp_lab.seesaw.gains import CONTROLLERS, GAIN_SETS
 from izmp_lab.seesaw.loop_check import require_stable
-from izmp_lab.seesaw.nodes.instant_queue import InstantQueue, Ready
 from izmp_lab.seesaw.nodes.messages import (
-    ODOMETRY,
     STATE_TOPICS,
     STATE_TYPES,
     TORQUES,
-    odometry_values,
     state_of,
     torques_message,
 )
@@ -40,7 +38,8 @@ class Balance(Node):
 
     A tick whose quadratic programme has no solution, or whose state cannot be used, repeats the
     last torques; the diagnostics count such ticks. They also say if the loop of controller and
-    robot is unstable, which is checked at the start.
+    robot is unstable, which is checked at the start. A state that is published again is answered
+    again; one that lacks a part when the next one begins is not answered.
 
     Attributes:
         controller: the controller.
@@ -64,11 +63,8 @@ class Balance(Node):
             self.controller = MomentumController.named(robot, kind, which, reference)
             self._unstable = self._check()
         self._begin: int | None = None
-        self._newest = 0
-        self._answered = 0
-        self._instants: InstantQueue[JointState] = InstantQueue(
-            dict.fromkeys(STATE_TOPICS[1:], ODOMETRY)
-        )
+        self._stamp = self._answered = 0
+        self._parts: dict[str, Any] = {}
         self._torques = self.create_publisher(JointState, TORQUES, RESULT)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         for topic, msgtype in zip(STATE_TOPICS, STATE_TYPES, strict=True):
@@ -86,23 +82,24 @@ class Balance(Node):
 
     def _take(self, topic: str, message: Any) -> None:
         stamp = stamp_of(message)
-        if stamp < self._newest - NANOSECONDS:
-            self._restart()
-        self._newest = max(self._newest, stamp)
-        if topic == STATE_TOPICS[0]:
-            self._instants.push(stamp, message)
-        else:
-            self._instants.add(topic, stamp, odometry_values(message))
-        for instant in self._instants.take():
-            self._answer(instant)
+        if stamp < self._stamp - NANOSECONDS:
+            self._begin, self._stamp, self._answered, self._parts = None, 0, 0, {}
+            self.controller.restart()
+        if stamp < self._stamp:
+            return
+        if stamp > self._stamp:
+            self._count_missing()
+            self._stamp, self._parts = stamp, {}
+        self._parts[topic] = message
+        if len(self._parts) == len(STATE_TOPICS):
+            self._answer(stamp, *(self._parts.pop(part) for part in STATE_TOPICS))
 
-    def _restart(self) -> None:
-        self._begin, self._newest, self._answered = None, 0, 0
-        self.controller.restart()
-        self._instants.reset()
+    def _count_missing(self) -> None:
+        if self._parts:
+            missing = [topic for topic in STATE_TOPICS if topic not in self._parts]
+            self.counts.update(f'{topic}.{Fault(Reason.NO_SAMPLE).key}' for topic in missing)
 
-    def _answer(self, instant: Ready[JointState]) -> None:
-        stamp, joints, (root, board) = instant
+    def _answer(self, stamp: int, joints: JointState, root: Odometry, board: Odometry) -> None:
         if self._begin is None:
             self._begin = stamp
         time = (stamp - self._begin) / NANOSECONDS
@@ -128,11 +125,6 @@ class Balance(Node):
             )
         return command.torques
 
-    def _missing(self) -> Iterator[tuple[str, int]]:
-        for topic, faults in self._instants.faults.items():
-            for fault, number in faults.items():
-                yield f'{topic}.{fault.key}', number
-
     def _report(self) -> None:
         unsolved = self.controller.unsolved
         message = f'{self._answered} ticks answered, {unsolved} without a solution'
@@ -146,8 +138,7 @@ class Balance(Node):
             name=self.get_fully_qualified_name(),
             message=message,
             values=[
-                KeyValue(key=reason, value=str(number))
-                for reason, number in (*self.counts.items(), *self._missing())
+                KeyValue(key=reason, value=str(number)) for reason, number in self.counts.items()
             ],
         )
         self._diagnostics.publish(diagnostic_array(self.get_clock().now().nanoseconds, status))

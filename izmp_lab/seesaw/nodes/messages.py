@@ -31,17 +31,6 @@ TORQUES = 'torques'
 STATE_TYPES = (JointState, Odometry, Odometry)
 
 
-ODOMETRY = 13
-"""Numbers of `odometry_values`."""
-
-
-def odometry_values(message: Odometry) -> Array:
-    """(13,) position, quaternion x y z w, linear and angular velocity in the body's axes."""
-    pose, twist = message.pose.pose, message.twist.twist
-    at, turned = vector(pose.position), quaternion(pose.orientation)
-    return np.concatenate([at, turned, vector(twist.linear), vector(twist.angular)])
-
-
 def state_messages(
     state: BalanceState, stamp: int, joint_names: tuple[str, ...], root: str
 ) -> tuple[JointState, Odometry, Odometry]:
@@ -59,14 +48,14 @@ def state_messages(
 
 
 def state_of(
-    joints: JointState, root: Array, board: Array, joint_names: tuple[str, ...], time: float
+    joints: JointState, root: Odometry, board: Odometry, joint_names: tuple[str, ...], time: float
 ) -> BalanceState | str:
     """Read the messages of `state_messages`; say in a sentence what is wrong with them.
 
     Args:
         joints: the first message.
-        root: (13,) `odometry_values` of the second.
-        board: (13,) of the third.
+        root: the second.
+        board: the third.
         joint_names: of the robot.
         time: since the start [s].
     """
@@ -124,10 +113,13 @@ def _odometry(body: RigidState, stamp: int, frame: str) -> Odometry:
     return message
 
 
-def _rigid(values: Array, name: str) -> RigidState | str:
-    if not np.isfinite(values).all():
+def _rigid(message: Odometry, name: str) -> RigidState | str:
+    pose, twist = message.pose.pose, message.twist.twist
+    position, turned = vector(pose.position), quaternion(pose.orientation)
+    velocity, omega = vector(twist.linear), vector(twist.angular)
+    if not np.isfinite([*position, *turned, *velocity, *omega]).all():
         return f'the pose and the velocity of the {name} must be finite numbers'
-    if not abs(np.linalg.norm(values[3:7]) - 1.0) <= NORM_TOLERANCE:
+    if not abs(np.linalg.norm(turned) - 1.0) <= NORM_TOLERANCE:
         return f'the {name}: {Reason.NO_ROTATION.text}'
-    R = rotation_matrix(values[3:7])
-    return RigidState(values[:3], R, R @ values[7:10], R @ values[10:])
+    R = rotation_matrix(turned)
+    return RigidState(position, R, R @ velocity, R @ omega)
