@@ -7,7 +7,8 @@ import pytest
 
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.seesaw.balancing_robot import RIGHT_LEG, _original, icub_urdf
+from izmp_lab.seesaw.balancing_robot import ICUB, RIGHT_LEG, icub_urdf
+from izmp_lab.walking.example_robots import example_robot
 
 from .raising import raising
 from .requiring import skip_without
@@ -60,7 +61,7 @@ def test_the_right_leg_is_the_mirror_image_of_the_left_one(model):
 
 
 def test_masses_and_centre_of_mass_are_those_of_the_file(model, urdf):
-    original = load_model(_original())
+    original = load_model(example_robot('iCub', ICUB))
     assert model.total_mass == pytest.approx(original.total_mass, rel=1e-12)
     np.testing.assert_allclose(
         model.com(np.zeros(model.dof)), original.com(np.zeros(original.dof)), atol=1e-12
@@ -81,10 +82,10 @@ def test_the_file_is_found_below_any_prefix(tmp_path, monkeypatch, variable):
     file = prefix / 'share/example-robot-data/robots/icub_description/robots/icub.urdf'
     file.parent.mkdir(parents=True)
     file.touch()
-    assert _original() == file
+    assert example_robot('iCub', ICUB) == file
 
 
 def test_the_file_lacks_these_inertias():
     """The reason of the step; if it fails, the step can go."""
-    for tensor in leg_tensors(load_model(_original()), 'r_').values():
+    for tensor in leg_tensors(load_model(example_robot('iCub', ICUB)), 'r_').values():
         assert np.abs(tensor).max() < 1e-12

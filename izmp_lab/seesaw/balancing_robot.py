@@ -1,19 +1,17 @@
 """A robot as balancing on the seesaw needs it: model, soles, posture, joints."""
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
 from izmp_dynamics.base.conventions import Array, frozen
-from izmp_dynamics.base.errors import MissingDependencyError, SimulationError, UnknownNameError
+from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
+from izmp_lab.walking.example_robots import example_robot
 
 LOCKED = ('neck', 'wrist')
 """Parts of the names of joints that are locked at zero."""
@@ -21,7 +19,8 @@ LOCKED = ('neck', 'wrist')
 RIGHT_LEG = ('hip_1', 'hip_2', 'upper_leg', 'lower_leg', 'ankle_1')
 """Links of a leg, without l_ or r_, whose inertia the right leg lacks."""
 
-_FILE = Path('share/example-robot-data/robots/icub_description/robots/icub.urdf')
+ICUB = 'icub_description/robots/icub.urdf'
+"""Where example-robot-data has iCub."""
 
 
 def icub_urdf() -> Urdf:
@@ -30,7 +29,7 @@ def icub_urdf() -> Urdf:
     Raises:
         MissingDependencyError: if example-robot-data is not installed.
     """
-    original = read_urdf(_original())
+    original = read_urdf(example_robot('iCub', ICUB))
     root = etree.fromstring(original.text.encode())
     _remove_shapes(root)
     for joint in _locked(root):
@@ -56,22 +55,6 @@ def mend_right_leg(root: etree._Element, model: RobotModel) -> None:
         root_R_right, _ = model.frame_pose(f'r_{part}', zero)
         change = root_R_right.T @ mirror @ root_R_left
         _set_tensor(root, f'r_{part}', change @ _tensor(root, f'l_{part}') @ change.T)
-
-
-def _original() -> Path:
-    for prefix in _prefixes():
-        if (prefix / _FILE).is_file():
-            return prefix / _FILE
-    raise MissingDependencyError('example-robot-data', 'iCub', 'pip install example-robot-data')
-
-
-def _prefixes() -> Iterator[Path]:
-    """Where example-robot-data may be installed: by pip, in a ROS workspace, by the system."""
-    for folder in sys.path:
-        yield Path(folder, 'cmeel.prefix')
-    for variable in ('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'):
-        yield from map(Path, filter(None, os.environ.get(variable, '').split(os.pathsep)))
-    yield Path(sys.prefix)
 
 
 def _remove_shapes(root: etree._Element) -> None:

@@ -106,44 +106,55 @@ class Truth(_ReadOnly):
 
 
 @dataclass(frozen=True)
-class SimulatedRun(_ReadOnly):
-    """A simulated motion; every row of every array belongs to the instant of its stamp.
+class SensorSignals(_ReadOnly):
+    """What sensors read; every row of every array belongs to the instant of its stamp.
+
+    Attributes:
+        joint_names: the n joints that have a sensor, in the order of the columns.
+        stamps: (T,) [ns].
+        q: (T, n) joint positions [rad] or [m].
+        effort: (T, n) torques [N·m] or forces [N] of the servos; None if they are not measured.
+        imu: signals of the IMU; None without one.
+        accelerometers: topic → (T, 3) specific force in the axes of the sensor's frame [m/s²].
+        position: (T, 3) position of the GPS frame in the world [m]; None without GPS.
+        wrenches: topic → (T, 6) what the foot below its sensor exerts on the robot above,
+            force [N] and moment [N·m] in the sensor's frame.
+    """
+
+    joint_names: tuple[str, ...]
+    stamps: Stamps
+    q: Array
+    effort: Array | None
+    imu: ImuSignals | None
+    accelerometers: Mapping[str, Array]
+    position: Array | None
+    wrenches: Mapping[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+@dataclass(frozen=True)
+class SimulatedRun(SensorSignals):
+    """A simulated motion: what the sensors read, and the truth at the same instants.
 
     Attributes:
         motion: name of the plan that was executed.
         robot: name of the robot.
         root: name of its root link.
-        joint_names: the n joints in the order of the columns.
-        stamps: (T,) [ns].
-        q: (T, n) joint positions [rad] or [m].
-        effort: (T, n) torques [N·m] or forces [N] of the servos.
-        imu: signals of the IMU.
-        accelerometers: topic → (T, 3) specific force in the axes of the sensor's frame [m/s²].
-        position: (T, 3) position of the GPS frame in the world [m]; None without GPS.
-        wrenches: topic → (T, 6) what the foot below its sensor exerts on the robot above,
-            force [N] and moment [N·m] in the sensor's frame.
         truth: the truth.
         fall: how the robot fell, in a sentence; empty if it stands. The run ends there.
         ground: the motion of the ground's frame if the ground moves; None if it does not.
     """
 
+    effort: Array
+    imu: ImuSignals
     motion: str
     robot: str
     root: str
-    joint_names: tuple[str, ...]
-    stamps: Stamps
-    q: Array
-    effort: Array
-    imu: ImuSignals
-    accelerometers: Mapping[str, Array]
-    position: Array | None
-    wrenches: Mapping[str, Array]
     truth: Truth
     fall: str = ''
     ground: RootMotion | None = None
-
-    def __len__(self) -> int:
-        return len(self.stamps)
 
     def cop_in_ground(self) -> Array:
         """Return the centre of pressure in the frame of a ground that moves, (T, 3) [m].
@@ -165,31 +176,3 @@ class SimulatedRun(_ReadOnly):
         """
         if self.fall:
             raise SimulationError(self.fall, kind='fell', fall=self.fall)
-
-
-@dataclass(frozen=True)
-class SensorSignals:
-    """Sensor signals at T instants, named as those of a `SimulatedRun`.
-
-    Attributes:
-        joint_names: the n joints that have a sensor, in the order of the columns.
-        stamps: (T,) [ns].
-        q: (T, n) joint positions [rad] or [m].
-        effort: (T, n) torques [N·m] or forces [N]; None if they are not measured.
-        imu: signals of the IMU; None without one.
-        accelerometers: topic → (T, 3) specific force in the axes of the sensor's frame [m/s²].
-        position: (T, 3) position of the GPS frame in the world [m]; None without GPS.
-        wrenches: topic → (T, 6) force [N] and moment [N·m] in the sensor's frame.
-    """
-
-    joint_names: tuple[str, ...]
-    stamps: Stamps
-    q: Array
-    effort: Array | None
-    imu: ImuSignals | None
-    accelerometers: Mapping[str, Array]
-    position: Array | None
-    wrenches: Mapping[str, Array]
-
-    def __len__(self) -> int:
-        return len(self.stamps)

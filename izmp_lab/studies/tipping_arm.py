@@ -48,15 +48,8 @@ def exact_arm(run: SimulatedRun, model: RobotModel, gravity: float, minimum_forc
     Returns:
         (T,) [m]; NaN where there is no ZMP.
     """
-    truth, root = run.truth, run.truth.root
-    wrench, _ = MrAd(model).batch(
-        root.proper_acceleration(gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
-        run.q,
-        truth.qd,
-        truth.qdd,
-    )
+    truth = run.truth
+    wrench, _ = MrAd(model).batch(*truth.root.felt(gravity), run.q, truth.qd, truth.qdd)
     return arm_of_wrench(
         wrench,
         truth.ground_wrench,

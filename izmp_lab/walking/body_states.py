@@ -88,9 +88,8 @@ class BodyMotion:
         """
         root = states.root
         wrench, com = MrAd(self.biped.model).batch(
-            root.proper_acceleration(self.biped.gravity), root.angular_velocity,
-            root.angular_acceleration, states.q, states.qd, states.qdd,
-        )  # fmt: skip
+            *root.felt(self.biped.gravity), states.q, states.qd, states.qdd
+        )
         about_com = wrench.moment - cross(com, wrench.force)
         rate: Array = np.einsum('kij,kj->ki', root.rotation, about_com)
         return rate

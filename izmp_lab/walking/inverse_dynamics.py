@@ -55,10 +55,7 @@ def ground_reaction(
         The net ground reaction (T,) about the world's origin in world axes, and the centre of mass
         (T, 3) in the world [m].
     """
-    wrench, com_in_root = MrAd(model).batch(
-        root.proper_acceleration(gravity), root.angular_velocity, root.angular_acceleration,
-        q, qd, qdd,
-    )  # fmt: skip
+    wrench, com_in_root = MrAd(model).batch(*root.felt(gravity), q, qd, qdd)
     com = root.position + np.einsum('tij,tj->ti', root.rotation, com_in_root)
     return wrench.transformed(root.rotation, root.position), com
 
@@ -212,9 +209,7 @@ def ground_torques(
     p_world_in_root = -np.einsum('tij,tj->ti', root_R_world, root.position)
     return joint_torques(
         model,
-        root.proper_acceleration(gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
+        *root.felt(gravity),
         *joints,
         applied={
             foot.sole: reaction.transformed(root_R_world, p_world_in_root)

@@ -129,6 +129,14 @@ class RootMotion:
         """
         return in_root_axes(self.rotation, self.acceleration + np.array([0.0, 0.0, gravity]))
 
+    def felt(self, gravity: float = GRAVITY) -> tuple[Array, Array, Array]:
+        """Return φ [m/s²], ω [rad/s], ω̇ [rad/s²] in root axes, (T, 3) each, for MR-AD."""
+        return (
+            self.proper_acceleration(gravity),
+            self.angular_velocity,
+            self.angular_acceleration,
+        )
+
 
 def in_root_axes(world_R_root: Array, vectors: Array) -> Array:
     """Turn vectors (T, 3) of the world into the axes of a root with orientation (T, 3, 3)."""

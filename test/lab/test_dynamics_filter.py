@@ -44,12 +44,9 @@ def test_its_zmp_is_what_pinocchio_finds():
     walk = planned(steps=4)
     plan, model = walk.plan, biped31().model
     twin, root = PinocchioTwin(robot_path('biped31'), model), plan.root
-    phi = root.proper_acceleration()
+    motion = (*root.felt(), plan.q, plan.qd, plan.qdd)
     for row in range(0, len(plan), 50):
-        state = (
-            phi[row], root.angular_velocity[row], root.angular_acceleration[row],
-            plan.q[row], plan.qd[row], plan.qdd[row],
-        )  # fmt: skip
+        state = [signal[row] for signal in motion]
         wrench = ContactWrench.from_array(twin.contact_wrench(*state))
         in_world = wrench.transformed(root.rotation[row], root.position[row])
         about_zmp = in_world.moment - np.cross(plan.zmp[row], in_world.force)
@@ -60,10 +57,7 @@ def test_com_moves_as_the_ground_reaction_says():
     """Newton: m (a − g) is the ground reaction, with a from second differences of the CoM."""
     walk = planned(steps=6)
     plan, root, biped = walk.plan, walk.plan.root, biped31()
-    wrench, _ = MrAd(biped.model).batch(
-        root.proper_acceleration(), root.angular_velocity, root.angular_acceleration,
-        plan.q, plan.qd, plan.qdd,
-    )  # fmt: skip
+    wrench, _ = MrAd(biped.model).batch(*root.felt(), plan.q, plan.qd, plan.qdd)
     force = wrench.transformed(root.rotation, root.position).force
     up = np.array([0.0, 0.0, 1.0])
     acceleration = np.diff(plan.com, 2, axis=0) / plan.time_step**2

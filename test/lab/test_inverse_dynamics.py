@@ -100,10 +100,7 @@ def test_legs_of_a_planned_walk_carry_the_robot_without_help_of_the_root():
     walk = planned(steps=6)
     plan = walk.plan
     root = plan.root
-    wrench, _ = MrAd(biped31().model).batch(
-        root.proper_acceleration(), root.angular_velocity, root.angular_acceleration,
-        plan.q, plan.qd, plan.qdd,
-    )  # fmt: skip
+    wrench, _ = MrAd(biped31().model).batch(*root.felt(), plan.q, plan.qd, plan.qdd)
     in_world = wrench.transformed(root.rotation, root.position)
     contact = np.stack([foot.contact for foot in plan.feet], axis=1)
     feet = shared_reaction(in_world, plan.zmp, walk.zmp_reference.loads, contact)

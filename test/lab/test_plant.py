@@ -43,11 +43,7 @@ def run(plan, plant):
 
 def kinematic_state(run):
     """What MR-AD takes, exact: φ, ω, ω̇ of the root, q, q̇, q̈."""
-    root = run.truth.root
-    return (
-        root.proper_acceleration(FILE.gravity), root.angular_velocity, root.angular_acceleration,
-        run.q, run.truth.qd, run.truth.qdd,
-    )  # fmt: skip
+    return *run.truth.root.felt(FILE.gravity), run.q, run.truth.qd, run.truth.qdd
 
 
 def izmp_in_root(run, wrench):

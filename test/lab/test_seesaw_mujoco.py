@@ -96,15 +96,9 @@ def test_a_ground_that_does_not_move_is_refused(shaken):
 
 
 def test_what_is_between_izmp_and_cop_is_the_push(shaken):
-    run, truth, root = shaken.run, shaken.run.truth, shaken.run.truth.root
-    wrench, _ = MrAd(shaken.plant.robot.model).batch(
-        root.proper_acceleration(shaken.plant.sensed.file.gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
-        run.q,
-        truth.qd,
-        truth.qdd,
-    )
+    run, truth = shaken.run, shaken.run.truth
+    felt = truth.root.felt(shaken.plant.sensed.file.gravity)
+    wrench, _ = MrAd(shaken.plant.robot.model).batch(*felt, run.q, truth.qd, truth.qdd)
     rows = pushed(run)
     assert rows.sum() == 5
     extra = wrench.as_array() - truth.ground_wrench

@@ -152,11 +152,9 @@ def walk(request):
 
 
 def wrench_of(plant, run):
-    root = run.truth.root
-    wrench, _ = MrAd(plant.robot).batch(
-        root.proper_acceleration(FILE.gravity), root.angular_velocity, root.angular_acceleration,
-        run.q, run.truth.qd, run.truth.qdd,
-    )  # fmt: skip
+    truth = run.truth
+    motion = (*truth.root.felt(FILE.gravity), run.q, truth.qd, truth.qdd)
+    wrench, _ = MrAd(plant.robot).batch(*motion)
     return wrench
 
 

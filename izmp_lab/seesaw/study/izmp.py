@@ -53,8 +53,10 @@ def points_on_board(
     if ground is None:
         raise SimulationError('The ground of this run does not move.', kind='ground_at_rest')
     frame = GroundFrame.from_world(ground.rotation, ground.position, root.rotation, root.position)
-    wrench = _wrench(run, model, root, gravity)
-    relative = _wrench(run, model, seen_from(ground, root), gravity)
+    wrench, relative = (
+        MrAd(model).batch(*motion.felt(gravity), run.q, run.truth.qd, run.truth.qdd)[0]
+        for motion in (root, seen_from(ground, root))
+    )
     com = np.einsum('tij,tj->ti', np.swapaxes(root.rotation, 1, 2), run.truth.com - root.position)
     level = _on_level_plane(wrench, root, ground.position[0], top)
     return {
@@ -75,20 +77,6 @@ def _on_level_plane(wrench: ContactWrench, root: RootMotion, rest: Array, top: f
     """The point in the world [m], on the upper side of a board that has stayed at `rest` (3,)."""
     in_world = wrench.transformed(root.rotation, root.position)
     return zero_moment_point(in_world, _UP, rest + top * _UP, _MINIMUM_FORCE)
-
-
-def _wrench(
-    run: SimulatedRun, model: RobotModel, root: RootMotion, gravity: float
-) -> ContactWrench:
-    wrench, _ = MrAd(model).batch(
-        root.proper_acceleration(gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
-        run.q,
-        run.truth.qd,
-        run.truth.qdd,
-    )
-    return wrench
 
 
 def _weight(root: RootMotion, com: Array) -> ContactWrench:

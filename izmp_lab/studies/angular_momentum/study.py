@@ -5,7 +5,6 @@ nodes) and E4 (8 nodes, half of them early). Their poster leaves robot, weights 
 what is taken is in the trial and in `MomentumParameters`.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from izmp_lab.studies.drawing import Curve
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Run
 from izmp_lab.walking.biped import BIPED31_POSTURE
+from izmp_lab.walking.example_robots import example_robot
 
 POSTURE = {
     'arm_left_2_joint': 0.3, 'arm_left_4_joint': -1.2,
@@ -27,20 +27,8 @@ POSTURE = {
 }  # fmt: skip
 """Joint positions at rest [rad]: the arms hang, with bent elbows."""
 
-_URDF = 'cmeel.prefix/share/example-robot-data/robots/talos_data/robots/talos_reduced.urdf'
+_TALOS = 'talos_data/robots/talos_reduced.urdf'
 _SOLE = [[0.1, 0.06], [-0.1, 0.06], [-0.1, -0.06], [0.1, -0.06]]
-
-
-def find_urdf() -> Path:
-    """Return the path of TALOS's URDF.
-
-    Raises:
-        MissingDependencyError: if example-robot-data is not installed.
-    """
-    for folder in map(Path, sys.path):
-        if (folder / _URDF).is_file():
-            return folder / _URDF
-    raise MissingDependencyError('example-robot-data', 'TALOS', 'pip install example-robot-data')
 
 
 def write_robot_file(folder: Path) -> Path:
@@ -51,7 +39,7 @@ def write_robot_file(folder: Path) -> Path:
         StoreError: if the folder cannot be written.
     """
     robot = {
-        'urdf': str(find_urdf()),
+        'urdf': str(example_robot('TALOS', _TALOS)),
         'root': 'base_link',
         'joints': {'topic': 'joint_states'},
         'imu': {'topic': 'imu', 'frame': 'imu_link'},
