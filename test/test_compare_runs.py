@@ -17,6 +17,7 @@ from izmp_dynamics.compare.difference import of_all, of_strides, over_time
 from izmp_dynamics.compare.publish import caveats
 from izmp_dynamics.compare.result import Result, Series, load_results
 from izmp_dynamics.compare.table import _means, as_table, escaped, rows_of, to_latex
+from izmp_dynamics.pages.files import StoreError, write_files
 
 from .command_line import assert_refused, izmp
 from .raising import raising
@@ -238,6 +239,13 @@ def test_the_series_are_those_of_the_replay(result, sound_points):
     np.testing.assert_allclose(series.values, [1e3 * y for _, y in expected])
 
 
+def test_where_one_file_cannot_be_written_there_is_none(tmp_path):
+    (tmp_path / 'taken').write_text('a file, and no folder')
+    with raising(StoreError, 'not_written'):
+        write_files({'numbers.csv': b'', 'taken/index.html': b''}, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ['taken']
+
+
 def test_what_is_no_result_is_refused(result, tmp_path):
     given = ('compare-runs', result)
     assert_refused(izmp(*given, '-o', tmp_path / 'out'), 'two results or more')
@@ -249,6 +257,10 @@ def test_what_is_no_result_is_refused(result, tmp_path):
     del report['events']
     (older / 'report.json').write_text(json.dumps(report))
     assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'run izmp replay again')
+    for damage in ({'events': [{'begin': 0.0}]}, {'feet': 7}, {'verdict': {}}, {'duration': None}):
+        report = json.loads((result / 'report.json').read_text()) | damage
+        (older / 'report.json').write_text(json.dumps(report))
+        assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'is damaged')
     assert not (tmp_path / 'out').exists()
     assert_refused(izmp(*given, result, '-o', tmp_path / 'page.html'), 'the name of a page')
     assert not (tmp_path / 'page.html').exists()

@@ -188,6 +188,9 @@ def test_a_quadruped_from_its_robot_description(tmp_path):
 def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):
     dog_recording(tmp_path / 'dog', described=False)
     sound.copy().write(tmp_path / 'bag')
+    broken = sound.copy()
+    broken.raw_topics.append(('/robot_description', 'std_msgs/msg/String', [2 * SECOND], [b'\0']))
+    broken.write(tmp_path / 'broken')
 
     no_imu = sound.copy()
     for topic in (IMU, *ARRAY):
@@ -196,6 +199,7 @@ def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):
     here = set(tmp_path.iterdir())
     for bag, urdf, output, kind, error in (
         ('dog', None, 'a.yaml', 'no_urdf', RobotFileError),
+        ('broken', None, 'a.yaml', 'no_urdf', RobotFileError),
         ('dog', URDF, 'a.yaml', 'no_joints', ReplayError),
         ('no_imu', URDF, 'a.yaml', 'not_in_bag', ReplayError),
         ('bag', URDF, 'a.txt', 'other_suffix', RobotFileError),

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -313,6 +314,16 @@ def test_a_damaged_table_is_a_sentence(kept, damage):
     table.write_bytes(damage(table.read_bytes()))
     with raising(FleetError, 'damaged', path=table):
         Ledger(kept[0])
+
+
+def test_bags_whose_names_are_not_ascii_have_reports_of_their_own(kept):
+    out, _, task, _ = kept
+    places = set()
+    with Ledger(out) as ledger:
+        for name in ('日本語', '中文', '語' * 80, 'a b'):
+            named = replace(task, bag=replace(task.bag, url=f'/logs/{name}'))
+            places.add(ledger._write(named, Done(None, 'a' * 64, {'report.html': b''})))
+    assert len(places) == 4
 
 
 def test_two_runs_do_not_write_to_one_folder(kept):

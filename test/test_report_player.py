@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -319,6 +320,10 @@ def test_meshes_are_found_where_packages_are(tmp_path, monkeypatch):
     assert find_mesh(name, None) is None
     monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path))
     assert find_mesh(name, None) == mesh
+    beside = tmp_path / 'beside.stl'
+    beside.write_text(TRIANGLE)
+    climbing = ('robot_description/../beside.stl', 'robot_description/%2e%2e/beside.stl')
+    assert all(find_mesh(f'package://{each}', urdf) is None for each in climbing)
     for bad in ('package://other/a.stl', 'https://host/a.stl', 'a\0b', 'x' * 5000, ''):
         assert find_mesh(bad, urdf) is None
 
@@ -333,6 +338,15 @@ def test_only_meshes_are_read(tmp_path):
         (tmp_path / name).write_text(content)
         with pytest.raises(ValueError, match=r'mesh|readable|none of'):
             load_mesh(tmp_path / name)
+
+
+def test_a_mesh_that_a_library_would_unpack_is_refused(tmp_path):
+    """Of 4 MB it could become 4 GB."""
+    pytest.importorskip('trimesh')
+    with ZipFile(tmp_path / 'a.dae', 'w') as archive:
+        archive.writestr('a.dae', COLLADA)
+    with pytest.raises(ValueError, match='it is a zip archive'):
+        load_mesh(tmp_path / 'a.dae')
 
 
 def test_a_collada_mesh_is_in_metres_with_z_up(tmp_path):

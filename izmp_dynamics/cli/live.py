@@ -67,6 +67,7 @@ def _run(options: argparse.Namespace) -> int:
             kind='out_of_range', option='--rate', value=options.rate,
         )  # fmt: skip
     require_ros()
+    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.nodes.session import LiveSession
 
     path = options.robot or find_resource('robots/biped31/robot.yaml')
@@ -83,7 +84,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.view:
             session.view(options.view)
         summary = session.watch(source, quiet=options.quiet)
-    print(summary)
+    for line in summary.split('\n'):
+        print(printable(line))
     if session.recording_failure is not None:
         raise session.recording_failure
     if options.record:

@@ -128,6 +128,12 @@ def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None
     recording = Recording(bag, robot, load_model(robot.read_urdf(), robot.root))
     evaluator = make_evaluator(recording)
     parts = list(evaluate_recording(recording, evaluator, progress))
+    if not parts:
+        raise MetricsError(
+            'The recording has no instant at which anything can be evaluated; `izmp check` says '
+            'why.',
+            kind='no_instant',
+        )
     axes = [plane_axes(part.plane.normal) for part in parts]
     speeds = joint_speeds(evaluator.joints.groups, robot.filter.half_width)
     covariances = [izmp_covariance(evaluator, part, speeds=speeds) for part in parts]

@@ -96,5 +96,6 @@ def _description(bag: BagReader, types: Mapping[str, str]) -> str | None:
         if msgtype == TEXT and topic.endswith('/robot_description'):
             message = next(iter(bag.messages([topic])), None)
             if message is not None:
-                return bag.decoder(topic).decode([message.raw]).texts('data')[0]
+                texts = bag.decoder(topic).decode([message.raw]).texts('data')
+                return texts[0] if len(texts) else None  # none of a damaged message
     return None

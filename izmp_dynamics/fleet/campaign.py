@@ -17,7 +17,6 @@ from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
-from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.ledger import Ledger
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics, libraries
 from izmp_dynamics.fleet.robots import RobotFiles
@@ -93,7 +92,7 @@ def run_fleet(
         finally:
             rows = [row for task in tasks if (row := ledger.result(task)) is not None]
             rows = sorted([*rows, *refused], key=badness)
-            _write(ledger.folder, rows, len(bags))
+            _write(ledger, rows, len(bags))
             if len(rows) < len(bags):
                 _log.warning(
                     "%d of %d bags are in the results in '%s'; the same command goes on.",
@@ -155,13 +154,11 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
     return Done(blank(task.bag, task.robot) | of_error(said, kind, transient=True))
 
 
-def _write(folder: Path, rows: Sequence[Row], bags: int) -> None:
+def _write(ledger: Ledger, rows: Sequence[Row], bags: int) -> None:
     numbers = fleet_statistics(rows, bags)
     text = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
-    contents = {
+    ledger.write({
         TABLE: parquet(rows),
         PAGE: fleet_page(rows, numbers).encode(errors='backslashreplace'),
         NUMBERS: text.encode(errors='backslashreplace'),
-    }
-    for name, content in contents.items():
-        write_whole(folder / name, content)
+    })  # fmt: skip

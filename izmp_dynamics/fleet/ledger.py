@@ -8,13 +8,13 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError
-from izmp_dynamics.files.place import write_whole
+from izmp_dynamics.files.place import write_together, write_whole
 from izmp_dynamics.fleet.row import Row
 from izmp_dynamics.fleet.task import Done, Task
 
@@ -103,6 +103,15 @@ class Ledger:
         self._added.add(task)
         return row
 
+    def write(self, contents: Mapping[str, bytes]) -> None:
+        """Write the results beside the rows, name → content: all of them or none.
+
+        Raises:
+            FleetError: they cannot be written.
+        """
+        with self._writing():
+            write_together({self.folder / name: content for name, content in contents.items()})
+
     def _is_valid(self, row: Row, task: Task) -> bool:
         has_report = row['report'] is not None and (self.folder / row['report']).is_file()
         return (
@@ -113,7 +122,7 @@ class Ledger:
 
     def _write(self, task: Task, done: Done) -> str:
         """Write a full report; return its page, relative to the folder."""
-        name = re.sub(r'[^A-Za-z0-9._-]+', '_', task.bag.name).lstrip('.')[:80]
+        name = re.sub(r'[^\w.-]+', '_', task.bag.name).lstrip('.')[:50]
         place = f'{REPORTS}/{name}-{done.sha256[:12]}-{task.robot_sha256[:6]}'
         for file, content in done.files.items():
             write_whole(self.folder / place / file, content)

@@ -181,6 +181,8 @@ def find_mesh(name: str, urdf: Path | None) -> Path | None:
     folder = urdf.resolve().parent if urdf is not None else None
     if kind in ('package', 'model'):
         package, _, inside = rest.partition('/')
+        if '..' in (package, *inside.split('/')):  # not a file of the package
+            return None
         places = [place / inside for place in _package_folders(package, folder)]
     elif kind in ('', 'file'):
         places = [Path(rest)] if kind or Path(rest).is_absolute() else []
@@ -208,6 +210,8 @@ def load_mesh(path: Path) -> Mesh:
     if suffix not in FORMATS:
         raise ValueError(f"'{suffix}' is none of {', '.join(FORMATS)}")
     data = read_regular_file(path, _LARGEST)
+    if data.startswith(b'PK'):  # a library would unpack it, however large it becomes
+        raise ValueError('it is a zip archive')
     try:
         loaded: Any = trimesh.load(
             io.BytesIO(data), file_type=suffix[1:], force='mesh', process=False

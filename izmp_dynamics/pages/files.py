@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.files.place import write_whole
+from izmp_dynamics.files.place import write_together
 from izmp_dynamics.pages.picture import Picture, Table
 
 
@@ -14,14 +14,13 @@ class StoreError(IzmpError):
 
 
 def write_files(files: dict[str, bytes], folder: Path) -> None:
-    """Write files into a folder, each as a whole or not at all.
+    """Write files into a folder, all of them or none.
 
     Raises:
         StoreError: if the folder cannot be written.
     """
     try:
-        for name, content in files.items():
-            write_whole(folder / name, content)
+        write_together({folder / name: content for name, content in files.items()})
     except OSError as error:
         raise StoreError(
             f"Results cannot be written to '{folder}': {error.strerror or error}.",

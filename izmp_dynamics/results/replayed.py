@@ -14,9 +14,12 @@ from izmp_dynamics.bags.batch import Batch, RawMessages
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.regular_file import read_regular_file
 from izmp_dynamics.results.topics import TOPICS
 
 REPORT, BAG = 'report.json', 'bag'
+
+_LARGEST = 2**30  # bytes of a report
 
 SPAN = 30.0
 """So much of a log is held at once [s]."""
@@ -145,10 +148,10 @@ def load_report(folder: Path) -> Mapping[str, Any]:
         ReplayError: the folder is no result, or one of an older version.
     """
     try:
-        report = json.loads((folder / REPORT).read_text(encoding='utf-8'))
+        report = json.loads(read_regular_file(folder / REPORT, _LARGEST))
         if not isinstance(report, dict) or 'start_stamp' not in report:
             raise ValueError('it is no report of izmp replay')
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ReplayError(
             f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
@@ -159,7 +162,30 @@ def load_report(folder: Path) -> Mapping[str, Any]:
             f"'{folder}' was written by an older version, without events; run izmp replay again.",
             kind='older_result', folder=folder,
         )  # fmt: skip
+    if not _is_whole(report):
+        raise ReplayError(
+            f"'{folder / REPORT}' is damaged; run izmp replay again.",
+            kind='damaged_report', folder=folder,
+        )  # fmt: skip
     return report
+
+
+def _is_whole(report: Mapping[str, Any]) -> bool:
+    """Whether there is what is read of a report."""
+    kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
+             'root': str, 'robot': str, 'duration': float | int}  # fmt: skip
+    return (
+        all(isinstance(report.get(key), kind) for key, kind in kinds.items())
+        and {'reason', 'headline', 'state', 'judged_by'} <= report['verdict'].keys()
+        and all(isinstance(each, dict) and 'name' in each for each in report['feet'])
+        and all(
+            isinstance(each, dict)
+            and isinstance(each.get('kind'), str)
+            and isinstance(each.get('begin'), float | int)
+            and {'subject', 'end'} <= each.keys()
+            for each in report['events']
+        )
+    )
 
 
 def margin_known(report: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
 from izmp_lab.studies.paper.uncertainty import density_for
 from izmp_lab.studies.publish import publish, selected
 
+from ..bag_surgery import TOPICS
 from ..command_line import with_site_code
 from ..raising import raising
 from .pages import (
@@ -52,6 +53,14 @@ def paper(tmp_path_factory):
     """All pictures, made quickly."""
     folder = tmp_path_factory.mktemp('paper')
     return make(folder), folder
+
+
+def test_a_recording_without_an_instant_is_a_sentence(sound, biped31, tmp_path):
+    for topic in TOPICS:
+        sound = sound.copy()
+        sound.keep(topic, slice(0, 2))
+    with raising(MetricsError, 'no_instant'):
+        compare_bag(sound.write(tmp_path / 'bag'), biped31, ['mr_ad'], 'cop')
 
 
 def test_the_page_is_complete(paper):
