@@ -112,6 +112,7 @@ $(READY): setup.py pyproject.toml $(LOCK) | $(VENV)/pyvenv.cfg
 	else
 		echo 'There are no wheels of rclpy for this computer: the nodes need a ROS installation.'
 	fi
+	$(BIN)/izmp compile
 	$(BIN)/python -m pip show $(REQUIRED) 2>/dev/null | sed -n 's/^Name: //p' > $@
 
 # PyKDL is the one library that only the system has. The environment gets a link to it and not all

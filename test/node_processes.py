@@ -358,7 +358,7 @@ def second_joint_publisher(robot, node):
 
     from izmp_dynamics.nodes.qos import SENSOR
 
-    publisher = node.create_publisher(JointState, 'joint_states', SENSOR)
+    publisher = node.create_publisher(JointState, '/joint_states', SENSOR)
     stop = threading.Event()
 
     def run():

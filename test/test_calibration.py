@@ -356,7 +356,7 @@ def test_a_running_robot_states_how_a_force_sensor_is_turned(steps, robot):
     from izmp_dynamics.nodes.health import Health
 
     rig, part = steps
-    health = Health('/izmp', 'biped31', publishers=lambda topic: 1)
+    health = Health('/izmp', 'biped31', publishers=lambda topic: ['other'])
     watch = ForceWatch(robot, health, every=0.0)
     for signal, samples in (('joints', part.joints), ('imu', part.imu)):
         for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):

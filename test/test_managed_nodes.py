@@ -1,5 +1,6 @@
 """Managed nodes: configured, activated, paused and cleaned up, by themselves or by a manager."""
 
+import threading
 import weakref
 
 import pytest
@@ -12,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.nodes import graph_node
 from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import ROBOT, Processes, StandingRobot, probe, wait_until
@@ -115,6 +117,28 @@ def test_a_transition_that_the_state_does_not_allow_is_answered(make):
     assert change(Transition.TRANSITION_CONFIGURE)
     assert not change(Transition.TRANSITION_CONFIGURE)
     assert change(Transition.TRANSITION_ACTIVATE)
+
+
+def test_new_settings_compile_while_messages_are_taken(make, monkeypatch):
+    node, free = make('acd'), []
+
+    def takes_a_message():
+        free.append(node._lock.acquire(blocking=False))
+        if free[-1]:
+            node._lock.release()
+
+    def compiles(rig, **what):
+        receiver = threading.Thread(target=takes_a_message)
+        receiver.start()
+        receiver.join()
+        assert rig.robot.acd.method == 'savitzky_golay'
+
+    monkeypatch.setattr(graph_node, 'compile_stages', compiles)
+    (result,) = node.set_parameters([Parameter('acd.method', value='savitzky_golay')])
+    assert result.successful
+    assert free[0]
+    (result,) = node.set_parameters([Parameter('acd.method', value='backward')])
+    assert 'valid: central, paper, savitzky_golay' in result.reason
 
 
 def test_a_manager_starts_pauses_and_ends_the_graph(tmp_path, biped31):

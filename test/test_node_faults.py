@@ -213,9 +213,32 @@ def test_a_clock_that_is_set_back_resets_the_nodes(graph):
 def test_two_publishers_of_the_same_joints_are_reported(graph):
     processes, listener, robot = graph
     since = diagnostics(listener)
-    with probe(processes) as other, second_joint_publisher(robot, other):
-        assert found(listener, 'publishers', since)
+    with probe(processes, '/second') as other, second_joint_publisher(robot, other):
+        assert found(listener, 'publishers[/joint_states]', since)
     assert goes_on(listener)
+
+
+def test_the_odometry_of_another_node_is_reported_and_left_out(graph):
+    """With its own frames and stamps, as any mobile robot has it on this topic."""
+    from nav_msgs.msg import Odometry
+
+    from izmp_dynamics.nodes.messages import header
+
+    processes, listener, robot = graph
+    since = diagnostics(listener)
+    with probe(processes, '/base') as other:
+        publisher = other.create_publisher(Odometry, '/odom', 10)
+        beside = []
+
+        def goes_on_beside():
+            stamp = robot.last + SECOND // 2  # by a clock of its own
+            publisher.publish(Odometry(header=header(stamp, 'odom'), child_frame_id='base_link'))
+            if listener.messages['/odom'][-1].child_frame_id == 'base_link':
+                beside.append(len(listener.messages['/ir_md/izmp']))
+            return beside and beside[-1] > beside[0] + 200
+
+        assert wait_until(goes_on_beside)
+        assert found(listener, 'publishers[/odom]', since)
 
 
 def test_after_all_that_the_numbers_are_right_and_nobody_crashed(graph, biped31):

@@ -163,7 +163,7 @@ def test_values_are_changed_together(biped31):
 
 
 def test_diagnostics_name_the_worst_and_list_the_rest():
-    health = Health('/acd', 'biped31', lambda topic: 0)
+    health = Health('/acd', 'biped31', lambda topic: [])
     health.count('joints', Reason.LOST, number=3)
     health.remark('rate', 'error', 'The rate is odd.')
     status = health.status()
@@ -179,7 +179,7 @@ def test_diagnostics_name_the_worst_and_list_the_rest():
 def test_what_is_advised_against_late_results_is_not_done_already(monkeypatch, composed):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/izmp_dynamics', 'biped', lambda topic: 1, composed=composed)
+    health = Health('/izmp_dynamics', 'biped', lambda topic: ['other'], composed=composed)
     health.aged(0.5)
     now += 3.0
     health.aged(0.5)
@@ -192,7 +192,7 @@ def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(monkeypatch):
     """Not of the silence before the first one, nor of the second in which it comes."""
     times = [1000.0]
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
-    health = Health('/acd', 'biped', lambda topic: 1)
+    health = Health('/acd', 'biped', lambda topic: ['other'])
     health.inputs.append(Input('/joint_states', '', last=times[-1]))
 
     def found(messages):
@@ -206,7 +206,7 @@ def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(monkeypatch):
 
 
 def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_finding():
-    health = Health('/izmp', 'biped', lambda topic: 1)
+    health = Health('/izmp', 'biped', lambda topic: ['other'])
     entry = Input('/gps', '', signal='position')
     health.inputs.append(entry)
 
@@ -223,7 +223,7 @@ def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_findi
 def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/izmp_dynamics', 'biped', lambda topic: 0)
+    health = Health('/izmp_dynamics', 'biped', lambda topic: [])
     for topic in ('/joint_states', '/imu'):
         health.inputs.append(Input(topic, 'start it.', required=topic != '/imu', last=now))
     health.remark('position', 'warning', 'There is no publisher of /gps.', '/gps')
@@ -270,7 +270,7 @@ def test_a_parameter_that_does_not_exist_is_warned_of(name, meant):
 def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/acd', 'biped', lambda topic: 1)
+    health = Health('/acd', 'biped', lambda topic: ['other'])
     entry = Input('/joint_states', 'start it.', last=now)
     health.inputs.append(entry)
     now += 60.0  # the start compiled
@@ -301,7 +301,7 @@ def at_work(monkeypatch):
     times = [1000.0]
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
 
-    def status(later, goes_on=False, coming=(), publishers=1):
+    def status(later, goes_on=False, coming=(), publishers=('player',)):
         health = Health('/izmp', 'biped', lambda topic: publishers)
         health.outputs['/mr_ad/izmp'] = 3
         for topic in ('/imu', '/l_foot/wrench', '/joint_kinematics'):
@@ -345,7 +345,7 @@ def test_when_a_simulation_goes_on_what_is_silent_has_a_second(monkeypatch):
     """Also where it is paused again, as one that makes single steps."""
     times = [1000.0]
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
-    health = Health('/izmp', 'biped', lambda topic: 1)
+    health = Health('/izmp', 'biped', lambda topic: ['other'])
     health.inputs.append(Input('/imu', 'start it.', sensor=True, last=times[-1]))
     health.inputs[-1].received(1)
     stamp = 10**9
@@ -366,8 +366,8 @@ def test_when_a_simulation_goes_on_what_is_silent_has_a_second(monkeypatch):
 
 def test_a_simulation_that_has_died_is_said(at_work):
     """But not while a launch ends one process after the other."""
-    assert at_work(AWAITED - 1.0, publishers=0).level == OK
-    status = at_work(AWAITED, publishers=0)
+    assert at_work(AWAITED - 1.0, publishers=()).level == OK
+    status = at_work(AWAITED, publishers=())
     assert status.level == WARN
     assert status.message.startswith('/clock has not advanced for 30 s: it has no publisher')
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -134,6 +135,28 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_pat
     assert ('acd', 'joint_states') in raised.value.data['missing']
     assert ('recorder', 'imu') in raised.value.data['missing']
     assert 'acd (joint_states, imu, ' in str(raised.value)
+
+
+def test_a_graph_that_starts_is_waited_for_however_long_it_takes(
+    node, biped31, sound, tmp_path, monkeypatch
+):
+    """Its first start compiles for minutes; the node is there, and does not listen yet."""
+    pytest.importorskip('rosbags', reason='the player reads with rosbags')
+    monkeypatch.setattr(player, 'ANNOUNCED_FIRST', 0.05)
+    log = Mock()
+    monkeypatch.setattr(node, 'get_logger', lambda: log)
+    played, stop = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31), threading.Event()
+    starts = node_class('composed')(overrides=[Parameter('autostart', value=False)])
+    with ThreadPoolExecutor() as threads:
+        waits = threads.submit(played.wait_for_listeners, stop, patience=0.0)
+        assert wait_until(lambda: log.info.call_count > 1 or waits.done())
+        stop.set()
+    assert waits.exception() is None
+    (sentence,) = log.info.call_args.args
+    assert sentence.startswith('Waiting for izmp_dynamics (joint_states, imu, ')
+    assert sentence.endswith('), which start and may be compiling.')
+    starts.destroy_node()
+    played.close()
 
 
 def test_the_missing_are_named_once_with_all_that_they_lack():

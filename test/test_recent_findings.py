@@ -50,7 +50,7 @@ class Published:
 @pytest.fixture
 def health(monkeypatch):
     monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
-    return Health('/izmp', 'biped31', publishers=lambda topic: 1)
+    return Health('/izmp', 'biped31', publishers=lambda topic: ['other'])
 
 
 def shows(health, key):

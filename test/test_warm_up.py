@@ -58,7 +58,7 @@ def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31, methods):
 
 
 LATER = """
-import copy, gc, sys
+import copy, dataclasses, gc, sys
 from unittest.mock import Mock
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -68,7 +68,10 @@ from izmp_dynamics.nodes.force_watch import RecentSteps
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.nodes.every_kernel import choices, compile_every_kernel
+from izmp_dynamics.nodes.registry import TASKS
 from izmp_dynamics.pipeline.standstill import compile_stages, standstill
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 
 def ready():
     return {
@@ -80,11 +83,17 @@ def ready():
 robot = load_robot_file(sys.argv[1])
 model = load_model(robot.urdf_path, robot.root)
 rig = make_rig(robot, model, {foot.wrench.topic: foot.sole for foot in robot.feet})
-compile_stages(rig)
+compile_every_kernel()
 markers, steps = Markers(Mock(), model, 'pelvis'), RecentSteps(Mock(), 30.0)
 before = ready()
 evaluator = Evaluator(rig, live=True)
-evaluator.push(standstill(rig, 300))
+for piece in evaluator.push(standstill(rig, 300)):
+    izmp_covariance(evaluator, piece)
+changed = [each for each in choices(robot) if each.acd.method == 'savitzky_golay']
+assert len(changed) == 1
+for each in changed:
+    compile_stages(dataclasses.replace(rig, robot=each), given=(), computes=['joints'])
+compile_stages(rig, given=TASKS['izmp'].given, computes=TASKS['izmp'].computes)
 assert copy.deepcopy(evaluator).flush()  # as in a pause
 markers.show(10**9, np.zeros(model.dof), np.zeros(3), None, None, np.zeros(6))
 steps.rig = rig
@@ -97,8 +106,8 @@ print(sorted(ready() - before))
 """
 
 
-def test_pictures_and_judgements_need_no_kernel_that_is_not_ready(biped31):
-    """What a node does later, too: the compiler takes tens of seconds and 60 MB."""
+def test_nothing_needs_a_kernel_that_is_not_ready_when_all_were_compiled(biped31):
+    """Pictures, judgements, covariances, other settings, single nodes."""
     pytest.importorskip('rclpy', reason='rclpy is missing')
     command = [sys.executable, '-c', LATER, str(biped31.path)]
     root = Path(__file__).parents[1]

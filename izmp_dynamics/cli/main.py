@@ -23,6 +23,7 @@ from izmp_dynamics.cli import (
     check,
     compare,
     compare_runs,
+    compile_kernels,
     draft,
     export,
     fleet,
@@ -45,6 +46,7 @@ _OWN = (
     export,
     compare,
     compare_runs,
+    compile_kernels,
 )
 
 _GC_THRESHOLD = 50_000

@@ -15,6 +15,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import (
@@ -151,8 +152,7 @@ class GraphNode(TopicNode):
         rig, task = self.sensors.rig(), self.task
         if rig is None:
             return
-        given = task.given if rig.robot.position is not None else task.given - {'world', 'ir_md'}
-        compile_stages(rig, given=given, computes=task.computes)
+        compile_stages(rig, given=self._given, computes=task.computes)
         self._faults_before = self._faults()
         self._former = self.evaluator or self._former
         self.evaluator = Evaluator(
@@ -161,7 +161,7 @@ class GraphNode(TopicNode):
             live=True,
             patience=self.patience,
             prompt=self._put_first,
-            given=given,
+            given=self._given,
             computes=task.computes,
         )
         if self._tare is not None:
@@ -177,6 +177,12 @@ class GraphNode(TopicNode):
             for k, warning in enumerate(self.evaluator.root.warnings):
                 self.health.values[f'layout {k + 1}'] = warning
         self.sensors.follow(self.evaluator)
+
+    @property
+    def _given(self) -> frozenset[str]:
+        """What other nodes compute."""
+        lost = {'world', 'ir_md'} if self.robot.position is None else set()
+        return self.task.given - lost
 
     def _remark_on_settings(self, robot: RobotFile) -> None:
         """State which settings take the composed node."""
@@ -322,6 +328,7 @@ class GraphNode(TopicNode):
     def inspect(self) -> None:
         """Look, before each report, at what is worth a remark."""
         self.sensors.inspect(self.evaluator)
+        self.outputs.inspect()
         if self._tare is not None:
             self._tare.inspect()
         if self.evaluator is not None:
@@ -358,11 +365,20 @@ class GraphNode(TopicNode):
             reason = refusal(self.task.node, changed)
             if reason or not changed:
                 return SetParametersResult(successful=not reason, reason=reason)
+            self._compile(self._settings.changed(parameters))
             with self._lock:
                 return self._settings.apply(parameters, self._check, self.configure)
+        except IzmpError as error:
+            return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:
             self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
             return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
+
+    def _compile(self, robot: RobotFile) -> None:
+        """Compile what these settings need while messages are evaluated by the others."""
+        rig = self.sensors.frames.make(robot)
+        if rig is not None:
+            compile_stages(rig, given=self._given, computes=self.task.computes)
 
     def adopt(self, robot: RobotFile) -> None:
         """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.

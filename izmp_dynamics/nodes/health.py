@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,8 @@ _SILENT_SENSOR = (
     'It has a publisher, which publishes nothing, or offers no reliable delivery although '
     'reliable_inputs is set.'
 )
-_SILENT_NODE = 'Its node has no results, see its own diagnostics, or has just died: '
+_SILENT_NODE = 'The node {} has no results; its diagnostics say why.'
+_STARTING = 'The node {} starts, and compiles if no cache has its kernels.'
 
 AWAITED = 30.0
 """Time of work up to which an input that has never come may still be starting, and time after
@@ -47,6 +48,9 @@ _BURST = 5.0
 _USUAL = 8
 """Rates from which the usual one is known."""
 
+UNKNOWN = '_NODE_NAME_UNKNOWN_'
+"""Name that the middleware gives a node of which it knows no more than a topic yet."""
+
 WORKING, WAITING = 'working', 'waiting'
 """Messages of a status with and without results, where nothing else is to be said."""
 
@@ -66,10 +70,11 @@ class Input:
 
     Attributes:
         topic: its full name.
-        source: what to do if it has no publisher.
+        source: what to do if it has no publisher; of a result, the node that computes it.
         required: whether nothing comes out without it.
         sensor: whether it comes from the robot and not from another of these nodes.
         signal: its name in the counters.
+        publishers: how many nodes may publish it.
         count: messages received.
         last: when the last one was received, by the steady clock [s].
         replaced: how often the subscription was replaced as nothing came.
@@ -83,6 +88,7 @@ class Input:
     required: bool = True
     sensor: bool = False
     signal: str = ''
+    publishers: int = 1
     count: int = 0
     last: float = field(default_factory=time.monotonic)
     replaced: int = 0
@@ -129,7 +135,8 @@ class Health:
     Args:
         name: of the node, with its namespace.
         robot: name of the robot.
-        publishers: counts the nodes that publish a topic.
+        publishers: lists the nodes that publish a topic.
+        runs: whether a node of the graph is there, ready or not.
         age_limit: age of results beyond which they are late [s].
         composed: whether the whole graph is one node, as is advised where it is too slow.
 
@@ -141,9 +148,10 @@ class Health:
         self,
         name: str,
         robot: str,
-        publishers: Callable[[str], int],
+        publishers: Callable[[str], Collection[str]],
         age_limit: float = AGE_LIMIT,
         composed: bool = False,
+        runs: Callable[[str], bool] = lambda node: False,
     ) -> None:
         self.name = name
         self.robot = robot
@@ -155,7 +163,7 @@ class Health:
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self.logged = ''
-        self._publishers = publishers
+        self._publishers, self._runs = publishers, runs
         self._late_because = _LATE.format('Lower' if composed else 'Set composed:=true, lower')
         self._remarks: dict[str, Finding] = {}
         self._errors: dict[str, str] = {}
@@ -262,7 +270,7 @@ class Health:
         elapsed, self._last = max(now - self._last, 1e-3), now
         values = dict(self.values)
         findings = list(self._remarks.values())
-        findings += [*self._stopped(), *self._missing()]
+        findings += [*self._stopped(), *self._missing(), *self._mixed()]
         for entry in self.inputs:
             rate, usual = entry.take_rate(elapsed)
             values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
@@ -313,17 +321,35 @@ class Health:
             if pause < (SILENT if entry.count else AT_FIRST):
                 continue
             since = f'for {pause:.0f} s' if entry.count else 'so far'
-            why = f'It has no publisher: {entry.source}'
+            absent = 'error' if entry.count else self.absent
+            remedy = entry.source if entry.sensor else f'start the node {entry.source}.'
+            why = f'It has no publisher: {remedy}'
             if self._publishers(entry.topic):
-                why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE + entry.source
+                why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE.format(entry.source)
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
-            absent = 'error' if entry.count else self.absent
+            elif not entry.sensor and self._runs(entry.source):
+                why, absent = _STARTING.format(entry.source), 'note'
             level = absent if entry.required or absent == 'note' else 'warning'
             sentence = f'No message on {entry.topic} {since}. {why}'
             data = {'absent': entry.topic}
             found.append(Finding('no_message', level, sentence, subject=entry.topic, data=data))
         return found
+
+    def _mixed(self) -> Iterator[Finding]:
+        """Name topics of this node that others publish as well."""
+        most = dict.fromkeys(self.outputs, 1) | {e.topic: e.publishers for e in self.inputs}
+        results = {entry.topic for entry in self.inputs if not entry.sensor}.union(self.outputs)
+        for topic, number in most.items():
+            nodes = [name for name in self._publishers(topic) if UNKNOWN not in name]
+            if len(nodes) <= number:
+                continue
+            remedy = ', or set results_namespace:=izmp' if topic in results else ''
+            sentence = (
+                f'{len(nodes)} nodes publish {topic}, and what they publish is mixed: '
+                f'{", ".join(nodes)}. Stop all but one{remedy}.'
+            )
+            yield Finding('publishers', 'warning', sentence, subject=topic)
 
     def _gated(self, values: dict[str, str]) -> list[Finding]:
         """List what was not used, with the keys of report.json; findings are what is new."""

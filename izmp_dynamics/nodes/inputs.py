@@ -53,22 +53,13 @@ class JointsInput:
             self._take_positions(stamp, positions)
 
     def inspect(self, stage: JointStage) -> None:
-        """State what has been learned about the joints, and remark on several publishers."""
+        """State what has been learned about the joints."""
         if not stage.groups:
             return
         if stage.groups != self._stated:
             self._stated = stage.groups
             self._state(stage)
-        publishers = self.node.count_publishers(self._input.topic)
-        if publishers > len(stage.groups):
-            self.node.health.remark(
-                'publishers',
-                'warning',
-                f'{publishers} nodes publish {self._input.topic}, but not different joints: their '
-                'samples are mixed. Stop all but one.',
-            )
-        else:
-            self.node.health.clear('publishers')
+        self._input.publishers = len(stage.groups)
 
     def _state(self, stage: JointStage) -> None:
         rates = ', '.join(f'{len(g.columns)} at {1.0 / g.period:.0f} Hz' for g in stage.groups)

@@ -46,6 +46,12 @@ def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
     return {topic: frozenset(names) for topic, names in found.items()}
 
 
+def nodes_beside(node: Any) -> set[str]:
+    """Names of the nodes in the namespace of one, ready or not."""
+    place = node.get_namespace()
+    return {name for name, space in node.get_node_names_and_namespaces() if space == place}
+
+
 class Listeners:
     """Looks who listens, in the namespace of the player.
 
@@ -68,7 +74,7 @@ class Listeners:
 
     def missing(self) -> list[tuple[str, str]]:
         """Pairs of a node that does not listen yet and the topic that it lacks."""
-        composed = COMPOSED in self._names(self._joints)
+        composed = COMPOSED in self._names(self._joints) | nodes_beside(self._node)
         found = []
         for topic in (*self._played, 'joint_kinematics'):
             names = self._names(topic)
@@ -86,6 +92,10 @@ class Listeners:
         asked = [inputs for result, inputs in self._demands.items() if self._subscriptions(result)]
         pairs = {(name, topic) for inputs in asked for topic, name in inputs.items()}
         return sorted((name, topic) for name, topic in pairs if name not in self._names(topic))
+
+    def are_starting(self, missing: Iterable[tuple[str, str]]) -> bool:
+        """Whether all nodes that are missing are there; the first start compiles for minutes."""
+        return {name for name, _ in missing} <= nodes_beside(self._node)
 
     def count(self) -> int:
         """How many subscriptions of the played topics there are, by whomever."""

@@ -240,6 +240,17 @@ class NodeSettings:
         for name in filter(self._node.has_parameter, self):
             self._node.undeclare_parameter(name)
 
+    def changed(self, parameters: list[Parameter]) -> RobotFile:
+        """The robot file with the new values of those that are settings.
+
+        Raises:
+            RobotFileError: a value that cannot be.
+        """
+        wanted = {item.name: item.value for item in parameters if item.name in self}
+        return with_values(
+            self.robot, {name: self._settings[name].checked(v) for name, v in wanted.items()}
+        )
+
     def apply(
         self,
         parameters: list[Parameter],
@@ -254,11 +265,9 @@ class NodeSettings:
             configure: likewise, but when it has begun to change the node.
         """
         begun = False
-        wanted = {item.name: item.value for item in parameters if item.name in self}
-        names = ', '.join(wanted)
+        names = ', '.join(item.name for item in parameters if item.name in self)
         try:
-            values = {name: self._settings[name].checked(value) for name, value in wanted.items()}
-            robot = with_values(self.robot, values)
+            robot = self.changed(parameters)
             check(robot)
             begun = True
             configure(robot)

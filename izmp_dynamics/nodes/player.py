@@ -34,8 +34,8 @@ SETTLED = 1.0
 LOOK_EVERY = 0.02
 """Time between two looks at the subscribers [s]."""
 
-ANNOUNCED_EVERY = 5.0
-"""Time after which it is said who is waited for [s]."""
+ANNOUNCED_FIRST = 5.0
+"""Time after which it is said who is waited for; then it takes twice as long each time [s]."""
 
 RESULTS = ('mr_ad/izmp', 'ir_md/izmp', 'cop')
 QUIET = 2.5
@@ -119,7 +119,7 @@ class BagPlayer:
 
         Args:
             stop: ends it early.
-            patience: time after which it is given up [s].
+            patience: time after which it is given up, unless all nodes are there and start [s].
             recorder: whether to wait for the recorder, too.
 
         Raises:
@@ -127,7 +127,7 @@ class BagPlayer:
         """
         listeners = Listeners(self.node, self.robot, self._topics, recorder)
         begin = changed = time.monotonic()
-        found, announced = (-1, -1), begin
+        found, next_announcement, pause = (-1, -1), begin + ANNOUNCED_FIRST, ANNOUNCED_FIRST
         while not stop.is_set():
             missing, now = listeners.missing(), time.monotonic()
             connected = sum(p.get_subscription_count() for p in self._publishers.values())
@@ -135,6 +135,9 @@ class BagPlayer:
                 found, changed = (listeners.count(), connected), now
             if not missing and connected >= found[0] and now - changed > SETTLED:
                 return
+            starting = bool(missing) and listeners.are_starting(missing)
+            if starting:
+                begin = now
             if now - begin > patience:
                 raise ReplayError(
                     f'After {patience:g} s these nodes of the namespace '
@@ -143,9 +146,11 @@ class BagPlayer:
                     kind='no_listener',
                     missing=tuple(missing),
                 )
-            if missing and now - announced > ANNOUNCED_EVERY:
-                announced = now
-                self.node.get_logger().info(f'Waiting for {said(missing)}.')
+            if missing and now > next_announcement:
+                pause *= 2.0
+                next_announcement = now + pause
+                why = ', which start and may be compiling' if starting else ''
+                self.node.get_logger().info(f'Waiting for {said(missing)}{why}.')
             time.sleep(LOOK_EVERY)
 
     def wait_for_results(self, stop: threading.Event) -> None:

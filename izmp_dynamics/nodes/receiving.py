@@ -194,7 +194,7 @@ class Receiver:
         self.received = 0
         self.awaited: Collection[str] | None = None
         self._silent = True
-        self._group = _Reserved()
+        self._group = Reserved()
         self._receptions: list[Reception] = []
         self._kept: dict[Reception, tuple[int, Any]] = {}  # taken, not handed out yet
         self.paused = False
@@ -434,14 +434,16 @@ def _skip(receptions: Iterable[Reception]) -> Counter[str]:
     return Counter({reception.topic: reception.skip(now) for reception in receptions})
 
 
-class _Reserved(CallbackGroup):
-    """No executor may take from it."""
+class Reserved(CallbackGroup):
+    """Of subscriptions from which no executor may take."""
 
     def can_execute(self, entity: Any) -> bool:
+        """No."""
         return False
 
     def beginning_execution(self, entity: Any) -> bool:
+        """No."""
         return False
 
     def ending_execution(self, entity: Any) -> None:
-        pass
+        """Do nothing, as none begins."""

@@ -21,7 +21,13 @@ from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import FrameNames
-from izmp_dynamics.nodes.wire import ImuSample, PoseSample, TrajectorySample, WrenchSample
+from izmp_dynamics.nodes.wire import (
+    ImuSample,
+    OdometrySample,
+    PoseSample,
+    TrajectorySample,
+    WrenchSample,
+)
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
 from izmp_dynamics.pipeline.rig import Rig, make_rig
@@ -184,12 +190,14 @@ class Sensors:
 
     def _subscribe_to_result(self, topic: str) -> None:
         part = GIVEN[topic]
-        take = self._take_kinematics if part == 'joints' else partial(self._take, topic)
+        take: Callable[[int, Any], None] = partial(self._take, topic)
+        if part in ('joints', 'world'):
+            take = self._take_kinematics if part == 'joints' else self._take_odometry
         self._node.subscribe(
             topic,
             message_class(TOPICS[topic].msgtype),
             take,
-            f'start the node {COMPUTED_BY[part]}.',
+            COMPUTED_BY[part],
             required=part not in LATER or self._node.task.is_lazy,
         )
 
@@ -213,6 +221,11 @@ class Sensors:
         elif 'ir_md' in self._computes:  # which is differenced over all instants
             nothing = np.full(3 * self._node.model.dof, np.nan)
             self._node.collect('joint_kinematics', stamp, nothing)
+
+    def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
+        """Take the pose of this robot's root in its world; others may publish theirs."""
+        if (sample.frame, sample.child) == (self._node.frame_names.world, self._node.root):
+            self._node.collect('odom', stamp, sample.values)
 
     def _take_imu(self, signal: Signal, stamp: int, sample: ImuSample) -> None:
         robot = self._robot
@@ -425,10 +438,13 @@ class SensorRig:
         """Ask for the frames of sensors again, as no rig can be made with these."""
         self.unknown = set(self._asked)
 
-    def make(self) -> Rig | None:
+    def make(self, robot: RobotFile | None = None) -> Rig | None:
         """Make the rig; None while a frame is unknown.
+
+        Args:
+            robot: with other settings.
 
         Raises:
             IzmpError: if a frame is no link of the robot, or not where it has to be.
         """
-        return None if self.unknown else make_rig(self.robot, self.model, self._frames)
+        return None if self.unknown else make_rig(robot or self.robot, self.model, self._frames)

@@ -23,6 +23,7 @@ from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import AGE_LIMIT, Health, Input
 from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.nodes.overload import INSTANTS, KeptSegments
 from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_description, result_topic
@@ -121,10 +122,11 @@ class TopicNode(ManagedNode):
         self.health = Health(
             self.get_fully_qualified_name(),
             self.model.name,
-            self.count_publishers,
+            self.publishers_of,
             # Who waits for the graph, and lets the time pass on /clock, may run ahead of it.
             math.inf if self._reliable and sim_time else self.age_limit,
             composed=self.task.is_whole,
+            runs=lambda node: node in nodes_beside(self),
         )
         clock = self.get_clock()
         self.age = ResultAge(lambda: int(clock.now().nanoseconds))
@@ -204,6 +206,11 @@ class TopicNode(ManagedNode):
         """
         return RELIABLE_PATIENCE if self._reliable else PATIENCE
 
+    def publishers_of(self, topic: str) -> list[str]:
+        """Full names of the nodes that publish a topic, each once."""
+        infos = self.get_publishers_info_by_topic(topic)
+        return sorted({f'{i.node_namespace.rstrip("/")}/{i.node_name}' for i in infos})
+
     def subscribe(
         self,
         topic: str,
@@ -221,7 +228,7 @@ class TopicNode(ManagedNode):
             topic: relative name, remappable.
             msgtype: class of the messages.
             callback: is given stamp [ns] and message, or what `wire.reader_of` makes of it.
-            source: what to do if it has no publisher.
+            source: what to do if it has no publisher; of a result, the node that computes it.
             signal: its name in the counters; the topic's if not given.
             sensor: whether it comes from the robot and not from another of these nodes.
             required: whether nothing comes out without it.

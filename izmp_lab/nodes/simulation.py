@@ -16,7 +16,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.others import ALWAYS, COMPOSED, RECORDER, GraphPace, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed, result_topic
-from izmp_dynamics.nodes.player import AHEAD, ANNOUNCED_EVERY
+from izmp_dynamics.nodes.player import AHEAD
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.nodes.motion import plan_gait
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
@@ -35,6 +35,9 @@ SUBSCRIBED = 1.0
 
 PATIENCE = 60.0
 """Time for which nodes of the graph that do not listen yet are waited for [s]."""
+
+ANNOUNCED_EVERY = 30.0
+"""Time after which it is said again who is waited for [s]."""
 
 LOOK_EVERY = 0.1
 """Time between two looks at the subscribers [s]."""
@@ -167,10 +170,11 @@ class Simulation(Node):
         self._waiting_since = self._waiting_since or now
         of_graph = any((place, name) in nodes for name in GRAPH)
         missing = self._listeners.missing() if of_graph else []
-        if missing and now < self._waiting_since + PATIENCE:
+        starting = self._listeners.are_starting(missing)
+        if missing and (starting or now < self._waiting_since + PATIENCE):
             self._subscribed_since = None
-            log = self.get_logger()
-            log.info(f'Waiting for {said(missing)}.', throttle_duration_sec=ANNOUNCED_EVERY)
+            log, why = self.get_logger(), ', which start and may be compiling' if starting else ''
+            log.info(f'Waiting for {said(missing)}{why}.', throttle_duration_sec=ANNOUNCED_EVERY)
             return
         self._subscribed_since = self._subscribed_since or now
         if now - self._subscribed_since > SUBSCRIBED:
