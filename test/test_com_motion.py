@@ -25,7 +25,8 @@ def motion(sway, biped31):
         corners.append(p[:, None] + np.einsum('tij,vj->tvi', R[:, :, :2], np.array(foot.polygon)))
     joints = run.q, run.truth.qd, run.truth.qdd
     joined = joined_corners(tuple(corners))
-    given = run.truth.root.angular_velocity, *joints, *joined, np.ascontiguousarray(up)
+    moving = (np.array(each, order='C') for each in (run.truth.root.angular_velocity, *joints))
+    given = *moving, *joined, np.ascontiguousarray(up)  # of the types for which it is compiled
     return run, ComMotion(model, soles), given
 
 

@@ -46,7 +46,7 @@ def balance(com, velocity, middles=MIDDLES, loaded=(True, True), lifted=(0.0, 0.
         velocity=np.pad(velocity, ((0, 0), (0, 1))),
         corners=corners,
         foot=foot,
-        loaded=np.array(np.broadcast_to(loaded, (count, 2))),
+        loaded=np.array(np.broadcast_to(loaded, (count, 2)), order='C'),
         noise=np.zeros((count, 3, 3)),
     )
 

@@ -155,6 +155,7 @@ def test_the_part_below_a_link_completes_the_rest():
     below, _ = MrAd(part).update(*state)
     rest = np.array(model.bodies)
     rest[:, MASS:MULTIPLIER] -= part.bodies[:, MASS:MULTIPLIER]
+    rest.setflags(write=False)  # of the type for which the kernel is compiled
     out = np.empty(9)
     kernels.mr_ad(
         model.joints, rest, np.concatenate(state), np.empty((len(rest), kernels.WORK)), out

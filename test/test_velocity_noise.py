@@ -75,7 +75,7 @@ def test_noise_makes_the_alarm_less_sure_in_its_own_direction():
     sure = FallAlarm(G, 2).push(now)
     noise = np.diag([0.2, 0.0, 0.0])[None] ** 2
     unsure = FallAlarm(G, 2).push(replace(now, noise=noise))
-    aside = FallAlarm(G, 2).push(replace(now, noise=noise[:, ::-1, ::-1]))
+    aside = FallAlarm(G, 2).push(replace(now, noise=noise[:, ::-1, ::-1].copy()))
     assert sure.alarm[0]
     assert 0.5 < unsure.probability[0] < 0.8
     assert unsure.deviation[0] == pytest.approx(np.hypot(sure.deviation[0], 0.2 / RATE), rel=1e-3)
