@@ -25,7 +25,7 @@ from .raising import raising
 def result(sound, robot_content, sound_points, tmp_path_factory):
     """Two seconds of the sway, evaluated."""
     desk = Desk(tmp_path_factory.mktemp('result'), sound, robot_content)
-    assert desk.replay('--static').status == 0
+    assert desk.replay().status == 0
     return desk.results
 
 

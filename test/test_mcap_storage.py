@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rosbags.rosbag2 import StoragePlugin, Writer
 
@@ -71,6 +71,7 @@ def content(size):
     return bytes(range(256)) * (size // 256 + 1)
 
 
+@settings(max_examples=40)
 @given(MESSAGES.filter(bool))
 def test_the_file_is_that_of_rosbags(tmp_path_factory, messages):
     folder = tmp_path_factory.mktemp('mcap')

@@ -41,7 +41,7 @@ POINT = 'geometry_msgs/msg/PointStamped'
 TEXT = 'std_msgs/msg/String'
 
 FUZZ = settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
