@@ -2,11 +2,12 @@
 
 import base64
 import json
-import re
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -29,8 +30,9 @@ class Tab:
         self._count += 1
         number = self._count
         self.socket.send(json.dumps({'id': number, 'method': method, 'params': parameters}))
+        end = time.monotonic() + _PATIENCE
         while True:
-            message = json.loads(self.socket.recv(timeout=_PATIENCE))
+            message = json.loads(self.socket.recv(timeout=max(0.0, end - time.monotonic())))
             if message.get('id') == number:
                 assert 'error' not in message, message
                 return message['result']
@@ -113,21 +115,23 @@ def chromium(width=1180, height=900):
                 '--hide-scrollbars', '--allow-pre-commit-input', '--disable-background-networking',
                 f'--window-size={width},{height}', 'about:blank',
             ],
-            stderr=subprocess.PIPE,
-            text=True,
+            stderr=subprocess.DEVNULL,  # a pipe that nobody empties would stop it
         )  # fmt: skip
         try:
-            address = None
-            for line in browser.stderr:
-                found = re.search(r'ws://([^/]+)/', line)
-                if found:
-                    address = found[1]
-                    break
-            assert address, 'Chromium ended before it listened'
-            yield from _tab(client, address)
+            yield from _tab(client, f'127.0.0.1:{_port(browser, Path(profile))}')
         finally:
-            browser.terminate()
-            browser.communicate(timeout=_PATIENCE)
+            browser.kill()
+            browser.wait(_PATIENCE)
+
+
+def _port(browser, profile):
+    """On which it listens, as soon as it has written that down."""
+    file, end = profile / 'DevToolsActivePort', time.monotonic() + _PATIENCE
+    while not (file.exists() and '\n' in file.read_text()):
+        assert browser.poll() is None, 'Chromium ended before it listened'
+        assert time.monotonic() < end, f'Chromium does not listen after {_PATIENCE:g} s'
+        time.sleep(0.02)
+    return file.read_text().partition('\n')[0]
 
 
 def _tab(client, address):

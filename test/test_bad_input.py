@@ -812,6 +812,7 @@ BagWriter.write_batch = write_and_wait
 @pytest.fixture
 def started(tmp_path):
     """Starts the command in another process, which begins to write a bag and then waits."""
+    processes = []
 
     def start(folder, *arguments):
         process = subprocess.Popen(
@@ -821,11 +822,14 @@ def started(tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
+        processes.append(process)
         while process.poll() is None and not list(folder.glob('.*/**/*.mcap')):
             time.sleep(0.02)
         return process
 
-    return start
+    yield start
+    for process in processes:
+        process.kill()
 
 
 @pytest.fixture

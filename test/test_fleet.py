@@ -1,5 +1,6 @@
 """A fleet as a user runs it: bags here and on an S3 server, killed workers, Ctrl-C, two runs."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -136,10 +137,14 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
         env=with_site_code(tmp_path / 'site', ONE_BAG_ALONE, FETCHED=str(tmp_path / 'fetched')),
     )  # fmt: skip
     limit = time.monotonic() + PATIENCE
-    while not rows_in(out) and run.poll() is None and time.monotonic() < limit:
-        time.sleep(0.05)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
-    _, said = run.communicate(timeout=PATIENCE)
+    try:
+        while not rows_in(out) and run.poll() is None and time.monotonic() < limit:
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
+        _, said = run.communicate(timeout=PATIENCE)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)  # what is left of it, if that failed
     assert run.returncode == 130, said
     assert 'Traceback' not in said
     assert 'bags are in the results' in said
