@@ -10,6 +10,7 @@ from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.check_view import show_result
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.joint_names import JointNames
+from izmp_dynamics.stability.held_joints import held_joints
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed
@@ -24,13 +25,16 @@ def model():
     return load_model(REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf', 'pelvis')
 
 
+def columns_without(model, *absent):
+    return [k for k, name in enumerate(model.joint_names) if name not in absent]
+
+
 def names_without(model, *absent, others=()):
-    columns = [k for k, name in enumerate(model.joint_names) if name not in absent]
-    return JointNames(model, columns, others)
+    return JointNames(model, columns_without(model, *absent), others)
 
 
 def findings(names):
-    return {found.kind: found for found in names.findings(names.held_joints(SOLES))}
+    return {found.kind: found for found in names.findings({})}
 
 
 def test_joints_under_other_names_are_guessed_by_their_spelling(model):
@@ -48,15 +52,17 @@ def test_joints_of_a_gripper_that_the_urdf_lacks_are_a_note(model):
 
 
 def test_only_joints_between_root_and_sole_that_can_move_hold_a_foot(model):
-    names = names_without(model, 'l_knee', 'neck_yaw')
-    assert names.held_joints(SOLES) == {'left': ('l_knee',)}
-    assert "'left'" in findings(names)['leg_joints_absent'].sentence
+    columns = columns_without(model, 'l_knee', 'neck_yaw')
+    held = held_joints(model, columns, SOLES)
+    assert held == {'left': ('l_knee',)}
+    (found,) = JointNames(model, columns, ()).findings(held)
+    assert (found.kind, "'left'" in found.sentence) == ('leg_joints_absent', True)
     knee = model.joint_names.index('l_knee')
     locked = [np.array(limit) for limit in (model.position_lower, model.position_upper)]
     for limit in locked:
         limit[knee] = 0.0
     locked_model = replace(model, position_lower=locked[0], position_upper=locked[1])
-    assert not names_without(locked_model, 'l_knee', 'neck_yaw').held_joints(SOLES)
+    assert not held_joints(locked_model, columns, SOLES)
 
 
 def test_a_renamed_knee_reaches_the_evaluation(corrupted):

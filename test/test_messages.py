@@ -10,7 +10,6 @@ from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.messages import (
     imu_batch,
     joint_state_batch,
-    point_batch,
     pose_batch,
     wrench_batch,
 )
@@ -142,7 +141,6 @@ def test_poses(msgtype, path, little):
     np.testing.assert_array_equal(batch.positions, [[0, 2, 0]] * 2)
     np.testing.assert_array_equal(batch.orientations, [[0, 0, 1, 0]] * 2)
     assert batch.child_frame_ids == (('base',) if 'Odometry' in msgtype else ())
-    np.testing.assert_array_equal(point_batch(batch_of(msgtype, raws)).points, batch.positions)
     point = stamped('geometry_msgs/msg/PointStamped', {'point.y': 2.0})
     batch = pose_batch(batch_of('geometry_msgs/msg/PointStamped', [point]))
     assert (batch.positions.tolist(), batch.orientations) == ([[0, 2, 0]], None)
@@ -155,7 +153,6 @@ def test_poses(msgtype, path, little):
         (joint_state_batch, JOINTS),
         (wrench_batch, 'geometry_msgs/msg/WrenchStamped'),
         (pose_batch, 'geometry_msgs/msg/PoseStamped'),
-        (point_batch, 'geometry_msgs/msg/PoseStamped'),
     ],
 )
 def test_other_types_are_refused(read, valid):

@@ -374,15 +374,6 @@ def test_values_that_are_not_finite_are_refused(tmp_path, bad):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nan_where_it_is_allowed(tmp_path):
-    with BagWriter(tmp_path / 'out') as bag:
-        bag.add_topic('/m', 'std_msgs/msg/Float64', {}, may_be_nan=['data'])
-        bag.write_batch('/m', stamps(1), {'data': [np.nan]})
-        bag.write('/m', START, example('std_msgs/msg/Float64', {'data': np.inf}))
-    with BagReader(tmp_path / 'out') as bag:
-        assert bag.topics['/m'].count == 2
-
-
 def test_too_large_for_single_precision_is_not_finite(tmp_path):
     refused = raising(BagError, 'not_finite', field='polygon.points')
     with refused, BagWriter(tmp_path / 'out') as bag:

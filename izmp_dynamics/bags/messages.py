@@ -97,13 +97,6 @@ class ImuBatch(Stamped):
 
 
 @dataclass(frozen=True)
-class PointBatch(Stamped):
-    """Points (T, 3) [m] in the header's frame."""
-
-    points: Array
-
-
-@dataclass(frozen=True)
 class PoseBatch(Stamped):
     """Poses of a body in the header's frame.
 
@@ -199,18 +192,6 @@ def pose_batch(messages: RawMessages) -> PoseBatch:
         _floats(decoded, f'{path}.{"translation" if transform else "position"}', 3),
         _floats(decoded, f'{path}.{"rotation" if transform else "orientation"}', 4),
         decoded.texts('child_frame_id') if names_child else (),
-    )
-
-
-def point_batch(messages: RawMessages) -> PointBatch:
-    """Read the positions of the messages that `pose_batch` reads.
-
-    Raises:
-        BagError: the topic has another type.
-    """
-    pose = pose_batch(messages)
-    return PointBatch(
-        pose.stamps, pose.received, pose.frame_ids, pose.broken, pose.fault, pose.positions
     )
 
 

@@ -20,7 +20,7 @@ and 2013); what versions 6 to 8 added an older reader passes over.
 
 import functools
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -64,7 +64,6 @@ _LARGEST_FLUSH = 2**26
 class _Topic:
     connection: Any
     layout: CdrLayout | None = None  # None: its messages are serialized already
-    may_be_nan: frozenset[str] = frozenset()
 
 
 class BagWriter:
@@ -171,7 +170,6 @@ class BagWriter:
         msgtype: str,
         like: Mapping[str, Any] | CdrLayout | object,
         qos: Qos | None = None,
-        may_be_nan: Collection[str] = (),
     ) -> CdrLayout:
         """Declare a topic.
 
@@ -181,7 +179,6 @@ class BagWriter:
             like: what all its messages have in common: values for `examples.example`, a message
                 of the class that rosbags has for the type, or a layout.
             qos: how it was offered; default: 'latched' for /tf_static and /robot_description.
-            may_be_nan: paths in which NaN and infinity are allowed.
 
         Returns:
             The layout: its paths are those that `write_batch` takes.
@@ -191,11 +188,10 @@ class BagWriter:
         """
         self._check_new(name)
         layout = self._layout(msgtype, like)
-        allowed = frozenset(may_be_nan)
-        self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats(), allowed)
+        self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats())
         profile = qos or ('latched' if name in _LATCHED else 'default')
         with self._writing():
-            self._topics[name] = _Topic(self._connect(name, msgtype, profile), layout, allowed)
+            self._topics[name] = _Topic(self._connect(name, msgtype, profile), layout)
         return layout
 
     def write_batch(
@@ -231,7 +227,7 @@ class BagWriter:
                 given.setdefault(path, stamps)
         rows = layout.encode_rows(len(stamps), given)
         checked = given if finite else layout.floats()
-        self._check_finite(topic, layout, rows, checked, entry.may_be_nan)
+        self._check_finite(topic, layout, rows, checked)
         if len(stamps):
             sizes = np.full(len(rows), layout.size)
             self._add(entry.connection, stamps.astype(np.int64), Raws(rows.reshape(-1), sizes))
@@ -408,12 +404,11 @@ class BagWriter:
             raise BagError(what, kind='bad_stamp', topic=topic)
 
     def _check_finite(
-        self, topic: str, layout: CdrLayout, rows: Rows, paths: Iterable[str], allowed: Set[str]
+        self, topic: str, layout: CdrLayout, rows: Rows, paths: Iterable[str]
     ) -> None:
         fields = layout.fields(rows)
-        inside = tuple(prefix + mark for prefix in allowed for mark in '.[')
         for path in paths:
-            if path in layout.times or path in allowed or path.startswith(inside):
+            if path in layout.times:
                 continue
             if not (finite := np.isfinite(fields[path])).all():
                 place = int(np.argwhere(~finite)[0, 0])

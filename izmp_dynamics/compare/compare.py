@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from izmp_dynamics.bags.batch import resolve_topic
-from izmp_dynamics.bags.messages import point_batch
+from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
@@ -166,7 +166,7 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
             kind='no_ground_truth',
             topic=TRUTH_TOPIC,
         )
-    batches = [point_batch(batch[topic]) for batch in bag.batches([topic])]
+    batches = [pose_batch(batch[topic]) for batch in bag.batches([topic])]
     frames = sorted({frame for batch in batches for frame in batch.frame_ids})
     root = load_model(robot.read_urdf(), robot.root).root
     if frames != [root]:
@@ -179,7 +179,7 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
             root=root,
         )
     stamps = np.concatenate([batch.stamps for batch in batches])
-    points = np.concatenate([batch.points for batch in batches])
+    points = np.concatenate([batch.positions for batch in batches])
     stamps, first = np.unique(stamps, return_index=True)
     return stamps, points[first]
 

@@ -23,10 +23,7 @@ from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.audit import Problem, audit
 from izmp_dynamics.model.body_layout import (
     DRIVER,
-    FIRST_MOMENT,
-    INERTIA,
     MASS,
-    MULTIPLIER,
     PARENT,
     POSE,
     POSITION,
@@ -57,21 +54,6 @@ class FrameMount:
     def pose(self) -> Array:
         """The pose as the kernels take it, (12,), see `body_layout`."""
         return frozen([*self.body_R_frame.ravel(), *self.p_frame_in_body])
-
-
-@dataclass(frozen=True)
-class MassMoments:
-    """Inertia of a body.
-
-    Attributes:
-        mass: [kg].
-        first_moment: (3,) mass times centre of mass in the body frame [kg·m].
-        inertia: (3, 3) about the body's origin [kg·m²].
-    """
-
-    mass: float
-    first_moment: Array
-    inertia: Array
 
 
 @dataclass(frozen=True)
@@ -156,13 +138,6 @@ class RobotModel:
         row = self.bodies[body]
         R = row[ROTATION:POSITION].reshape(3, 3)
         return FrameMount(int(self.joints[body, PARENT]), R, row[POSITION:MASS])
-
-    def mass_moments(self, body: int) -> MassMoments:
-        """Return the inertia of a body."""
-        row = self.bodies[body]
-        xx, yy, zz, xy, xz, yz = row[INERTIA:MULTIPLIER]
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return MassMoments(float(row[MASS]), row[FIRST_MOMENT:INERTIA], inertia)
 
     def chain(self, frame: str) -> list[int]:
         """Return the bodies that joints move between the root and a link, from the root on.
@@ -346,7 +321,6 @@ class _ModelBuilder:
         self.inertias[body] = self.inertias[body] + body_T_link * inertia
 
     def _inertia(self, link: str, inertia: Any) -> Any:
-        """Return the link's inertia, or none if its mass is not to count."""
         counts = self.massive is None or link in self.massive
         return inertia if counts else kdl.RigidBodyInertia(0.0)
 

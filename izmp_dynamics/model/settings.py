@@ -405,7 +405,6 @@ class _Reader:
 
 
 def _read_number(text: str) -> float | None:
-    """Read a number; also `1e-3`, which YAML 1.1 takes for a word, but not `1:30` (90 there)."""
     text = text.lower()
     fits = _NUMBER.fullmatch(text)
     return float(text.replace('.inf', 'inf').replace('.nan', 'nan')) if fits else None

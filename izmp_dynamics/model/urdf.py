@@ -229,7 +229,6 @@ def _uses_xacro(root: Any) -> bool:
 
 
 def _parts(root: Any) -> list[Any]:
-    """Return the links and joints."""
     return [element for element in root if element.tag in _PARTS]
 
 

@@ -51,10 +51,8 @@ def read_yaml(path: Path) -> yaml.Node | None:
         _refuse(path, error)
     except yaml.reader.ReaderError as error:
         line = text.count('\n', 0, error.position) + 1
-        raise RobotFileError(
-            f"'{path}', line {line}: YAML does not allow the character U+{error.character:04X}.",
-            kind='forbidden_character', path=path, line=line,
-        ) from error  # fmt: skip
+        message = f'YAML does not allow the character U+{error.character:04X}.'
+        raise _at_line(path, line, message, 'forbidden_character') from error
     except RecursionError as error:
         raise RobotFileError(
             f"'{path}' is not valid YAML: nested too deeply.", kind='invalid_yaml', path=path
@@ -69,10 +67,12 @@ def read_yaml(path: Path) -> yaml.Node | None:
 
 def fail(path: Path, node: yaml.Node, message: str, kind: str, **data: object) -> NoReturn:
     """Raise a RobotFileError that names the file and the line of `node`."""
-    line = node.start_mark.line + 1
-    raise RobotFileError(
-        f"'{path}', line {line}: {message}", kind=kind, **{**data, 'path': path, 'line': line}
-    )
+    raise _at_line(path, node.start_mark.line + 1, message, kind, **data)
+
+
+def _at_line(path: Path, line: int, message: str, kind: str, **data: object) -> RobotFileError:
+    stated = data | {'path': path, 'line': line}
+    return RobotFileError(f"'{path}', line {line}: {message}", kind=kind, **stated)
 
 
 def check_tag(path: Path, node: yaml.Node, name: str) -> None:
@@ -118,11 +118,8 @@ def _read_text(path: Path) -> str:
         return data.decode('utf-8-sig')
     except UnicodeDecodeError as error:
         line = data.count(b'\n', 0, error.start) + 1
-        raise RobotFileError(
-            f"'{path}', line {line}: this is not UTF-8 (byte 0x{data[error.start]:02x}); save the "
-            'file as UTF-8.',
-            kind='not_utf8', path=path, line=line,
-        ) from error  # fmt: skip
+        message = f'this is not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8.'
+        raise _at_line(path, line, message, 'not_utf8') from error
 
 
 def _refuse_surrogates(path: Path, text: str) -> None:
@@ -132,10 +129,8 @@ def _refuse_surrogates(path: Path, text: str) -> None:
             half = next((c for c in token.value if '\ud800' <= c <= '\udfff'), None)
             if half is not None:
                 line = token.start_mark.line + 1
-                raise RobotFileError(
-                    f"'{path}', line {line}: the escape \\u{ord(half):04x} is half a character.",
-                    kind='half_character', path=path, line=line,
-                )  # fmt: skip
+                message = f'the escape \\u{ord(half):04x} is half a character.'
+                raise _at_line(path, line, message, 'half_character')
 
 
 def _refuse(path: Path, error: yaml.MarkedYAMLError) -> NoReturn:

@@ -178,7 +178,6 @@ class Evaluator:
         return self.mr_ad.of_states(states)
 
     def _of_motion(self, joints: JointKinematics, root: RootState) -> Evaluated:
-        """Evaluate what needs no ground."""
         wrenches: dict[str, Array] = {}
         world, com, ground = _nowhere(len(joints))
         if self.stages.computes & {'mr_ad', 'ir_md'}:
@@ -493,7 +492,6 @@ class Evaluator:
 
 
 def _no_motion(stamps: Stamps) -> RootState:
-    """The motion of the root at K instants, not known."""
     nothing = np.full((len(stamps), 3), np.nan)
     return RootState(stamps, nothing, nothing, nothing, np.zeros(len(stamps), dtype=np.bool_))
 

@@ -183,7 +183,7 @@ class GivenRoot(RootStage):
     """
 
     def __init__(self, rig: Rig, *given: Any, **options: Any) -> None:
-        self.results = (Result('root_twist', 6), Result('root_acceleration', 6))
+        self.parts = self.results = (Result('root_twist', 6), Result('root_acceleration', 6))
         self.learns = False
         self._since = 0
         super().__init__(rig, *given, **options)
@@ -199,12 +199,6 @@ class GivenRoot(RootStage):
         if self.method == 'accelerometers' and self.without_messages:
             return None
         return super().periods
-
-    def reset(self) -> None:
-        """Forget all samples; the faults stay."""
-        super().reset()
-        for result in self.results:
-            result.reset()
 
     def push_imu(self, samples: Samples) -> None:
         """Take samples (T, 6) of the IMU."""
@@ -235,12 +229,6 @@ class GivenRoot(RootStage):
         parts = (twist[:, 3:], acceleration[:, 3:], acceleration[:, :3])
         return root_state(instants, *map(np.ascontiguousarray, parts))
 
-    def forget(self, before: int) -> None:
-        """Drop what no instant from `before` [ns] on needs."""
-        super().forget(before)
-        for result in self.results:
-            result.forget(before)
-
 
 class Gyroscope(RootStage):
     """The angular velocity of the root alone."""
@@ -268,17 +256,13 @@ class GivenWorld(WorldStage):
 
     def __init__(self, rig: Rig, *given: Any, **options: Any) -> None:
         self.result = Result('odom', 13)
+        self.parts = (self.result,)
         super().__init__(rig, *given, **options)
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
         """What an instant waits for: nothing but the result."""
         return ()
-
-    def reset(self) -> None:
-        """Forget all samples; the faults stay."""
-        super().reset()
-        self.result.reset()
 
     def flush(self, final: bool = True) -> None:
         """Take in the last samples, as nothing follows; see `Stage`."""

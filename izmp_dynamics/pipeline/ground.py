@@ -19,7 +19,6 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
@@ -137,7 +136,6 @@ def _judge(
     points: Array,
     distances: Array,
 ) -> None:
-    """Write what `Ground.judge` returns, of wrenches (P, K, 6)."""
     for p in range(len(wrenches)):
         write_points(wrenches[p], normals, places, minimum_force, points[p])
     write_margins(points, corners, foot, loaded, normals, distances)
@@ -179,13 +177,9 @@ class GroundStage(Stage):
             for foot in rig.feet
             if foot.sole_R_imu is not None and ground.source == 'feet_imus'
         }
+        self.parts = tuple(self.imus.values())
         self._contradictions: defaultdict[str, Faults] = defaultdict(Counter)
         super().__init__(() if self.pose is None else (self.pose,), streams.patience)
-
-    @property
-    def sources(self) -> tuple[SampleBuffer, ...]:
-        """What an instant waits for."""
-        return (*super().sources, *(s for imu in self.imus.values() for s in imu.sources))
 
     @property
     def faults(self) -> dict[str, Faults]:
@@ -195,18 +189,6 @@ class GroundStage(Stage):
             stream.signal: stream.faults + self._contradictions[stream.signal]
             for stream in streams
         }
-
-    def reset(self) -> None:
-        """Forget all samples; the faults stay."""
-        super().reset()
-        for imu in self.imus.values():
-            imu.reset()
-
-    def flush(self, final: bool = True) -> None:
-        """Take in the last samples, as nothing follows; see `Stage`."""
-        super().flush(final)
-        for imu in self.imus.values():
-            imu.flush(final)
 
     def push_pose(self, samples: Samples) -> None:
         """Take poses (T, 7) of the ground, in the frame that its messages name."""

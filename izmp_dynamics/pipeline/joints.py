@@ -256,7 +256,6 @@ class JointStage:
         return self._evaluate(learned)
 
     def _begin(self, groups: tuple[JointGroup, ...]) -> None:
-        """Set up what depends on the groups."""
         max_gap = self.robot.pairing.max_gap
         self._reach = reach_of(max_gap, min(group.period for group in groups))
         self._others: list[SampleBuffer] = []
@@ -331,7 +330,6 @@ class JointStage:
         return self._completed()
 
     def _differentiate(self, group: int, stamps: Stamps, positions: Array) -> None:
-        """Differentiate messages (T,), (T, m) of a group."""
         if len(stamps):
             self._newest = max(self._newest, int(stamps.max()))
         if self.clocks:
@@ -339,7 +337,6 @@ class JointStage:
         self._extend(group, self._gates[group].push(Samples(stamps, positions)))
 
     def _extend(self, group: int, samples: Samples) -> None:
-        """Differentiate messages of a group that may pass."""
         self._take(group, self._stages[group].extend(samples.stamps, samples.values))
 
     def _see_unknown(self, stamps: Stamps, present: Flags) -> None:
@@ -393,7 +390,6 @@ class JointStage:
         self._pending = kinematics
 
     def _without_stuck(self, group: int, kinematics: JointKinematics) -> JointKinematics:
-        """Leave out the joints of a group that are stuck."""
         if not self._gates[group].was_stuck:
             return kinematics
         wrong = self._gates[group].stuck_at(kinematics.stamps)

@@ -216,7 +216,6 @@ def in_root(in_world: Array, world: WorldState) -> Array:
 
 @kernel
 def _in_root(in_world: Array, world_R_root: Array, p_root: Array, in_root: Array) -> None:
-    """Write what `in_root` returns."""
     for t in range(len(in_world)):
         R = world_R_root[t].ravel()
         force, moment = vector(in_world[t], 0), vector(in_world[t], 3)

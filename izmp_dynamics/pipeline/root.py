@@ -193,7 +193,6 @@ class RootStage(Stage):
         return self.array.solve(instants, paired.values, self._root_R_imu, forces)
 
     def _flush_gyro(self, final: bool = True) -> None:
-        """Difference the last samples of the IMU."""
         self._differentiate(self.imu.flush(final))
         if self._gyro is not None:
             self._put(self._gyro.flush())

@@ -209,7 +209,6 @@ class Stages:
 
     @property
     def _streams(self) -> list[SampleStream]:
-        """The signals but the joints."""
         streams = [stream for stage in self.all for stream in stage.streams]
         return [*streams, *(imu.stream for imu in self.ground.imus.values())]
 

@@ -230,7 +230,6 @@ def _medians(values: Array, around: int) -> Array:
 
 
 def _joined(parts: deque[FeetSeen]) -> FeetSeen:
-    """All instants as one."""
     soles = Soles.joined([part.soles for part in parts])
     stamps, q, force, readings, wrenches = (
         np.concatenate([part[column] for part in parts]) for column in (0, 1, 2, 4, 5)

@@ -259,7 +259,6 @@ class WorldStage(Stage):
         return self.evaluate(instants, slice(0), moving)
 
     def _position_stuck(self, instants: Stamps, moving: Flags | None) -> Flags:
-        """At which instants (K,) the source of the pose is stuck."""
         if self.position is None or moving is None:
             return np.zeros(len(instants), dtype=np.bool_)
         return self.position.stuck_at(instants, moving, around=True)
@@ -293,7 +292,6 @@ class WorldStage(Stage):
         self._located.settled = self._localizer.settled
 
     def _flush_position(self, final: bool = True) -> None:
-        """Locate the root at the last fixes."""
         if self.position is None:
             return
         self._fixes = self._fixes.followed_by(self.position.flush(final))

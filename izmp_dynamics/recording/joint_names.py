@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.stability.held_joints import REMEDY, held_joints
+from izmp_dynamics.stability.held_joints import REMEDY
 
 
 class JointNames:
@@ -25,7 +25,6 @@ class JointNames:
     def __init__(
         self, model: RobotModel, published: Collection[int], others: Iterable[str]
     ) -> None:
-        self._model, self._published = model, published
         self.absent = [name for k, name in enumerate(model.joint_names) if k not in published]
         tied = {segment.joint for segment in model.tree.segments}
         self.unknown = [name for name in others if name not in tied]
@@ -34,19 +33,11 @@ class JointNames:
             for near in difflib.get_close_matches(name, self.absent, n=1):
                 self.same[name] = near
 
-    def held_joints(self, soles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """Joints between the root and each sole that can move and have no publisher.
-
-        Args:
-            soles: foot → link of its sole.
-        """
-        return held_joints(self._model, self._published, soles)
-
     def findings(self, held: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
         """Remark on unknown joints and on feet whose position is not known.
 
         Args:
-            held: as of `held_joints`.
+            held: foot → its joints, see `held_joints`.
         """
         if self.unknown:
             yield Finding(

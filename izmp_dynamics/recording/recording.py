@@ -104,7 +104,6 @@ class Recording:
         return self._signals(batch), batch.end
 
     def _signals(self, batch: Batch) -> Signals:
-        """Turn the messages of a span into signals."""
         signals = {'joints': self._joints(batch)}
         for signal in self.robot.signals():
             name = signal.name

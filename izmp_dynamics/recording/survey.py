@@ -10,6 +10,7 @@ from izmp_dynamics.bags.messages import joint_state_batch
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.robust import median
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
@@ -21,6 +22,7 @@ from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
 from izmp_dynamics.sensing.imu_check import check_imu
 from izmp_dynamics.signals.imu import rotations
+from izmp_dynamics.stability.held_joints import held_joints
 
 SURVEY_SECONDS = 10.0
 """Time at the beginning of a log from which everything here is learned."""
@@ -149,7 +151,7 @@ class Survey:
             self.model, published, dict.fromkeys(name for part in joints for name in part.others)
         )
         soles = {foot.name: foot.sole_frame for foot in self.topics.robot.feet}
-        self.held_joints = names.held_joints(soles)
+        self.held_joints = held_joints(self.model, published, soles)
         for finding in names.findings(self.held_joints):
             known = finding.level == 'note'
             (self.topics.missing if known else self.findings).append(finding)
@@ -157,9 +159,7 @@ class Survey:
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
         """Remark on joints that are far beyond their limits for most of the time."""
         with np.errstate(invalid='ignore'):
-            middle = np.array(
-                [_median(positions[:, k]) for k in range(positions.shape[1])], dtype=np.float64
-            )
+            middle = np.array([median(column) for column in positions.T], dtype=np.float64)
         lower, upper = self.model.position_lower[columns], self.model.position_upper[columns]
         beyond = np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))
         if len(beyond):
@@ -305,8 +305,8 @@ class Survey:
                     'it there is no IR-MD and no pose in the world.',
                 )
             )
-        median = np.array([_median(column) for column in force[credible].T])
-        in_root: Array = self.rig.imu.R @ median
+        usual = np.array([median(column) for column in force[credible].T])
+        in_root: Array = self.rig.imu.R @ usual
         return in_root
 
     def _check_accelerometers(self, read: dict[str, list[Any]], force: Array) -> None:
@@ -341,15 +341,8 @@ class Survey:
 
 
 def _joined(parts: list[Any], *attributes: str) -> list[Any]:
-    """Join the arrays of batches, attribute by attribute."""
     return [np.concatenate([getattr(part, name) for part in parts]) for name in attributes]
 
 
 def _has_rotation(poses: Any) -> bool:
-    """Whether a batch of poses holds an orientation."""
     return poses.orientations is not None and bool(rotations(poses.orientations)[1].any())
-
-
-def _median(values: Array) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float('nan')

@@ -134,7 +134,7 @@ class ActuatorDifferentiator:
 
     @property
     def latency(self) -> int:
-        """Samples that `update` is behind the newest one, as long as no outlier shows up."""
+        """Samples by which results are behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
     def batch(self, stamps: Stamps, positions: Array) -> tuple[JointKinematics, JointFaults]:
@@ -160,15 +160,6 @@ class ActuatorDifferentiator:
         masks[:, rows] = instants.masks
         faults = JointFaults(self.joint_names, verdicts, *masks)
         return instants.kinematics.select(instants.exists), faults
-
-    def update(self, stamp: int, positions: Array) -> JointKinematics:
-        """Take one sample; return the instants that it completes, usually none or one.
-
-        Args:
-            stamp: [ns].
-            positions: (n,) encoder values [rad] or [m].
-        """
-        return self.extend(np.array([stamp]), np.reshape(positions, (1, -1)))
 
     def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
         """Take the next samples of a stream; return the instants that they complete.

@@ -1,68 +1,60 @@
 """What the stages that difference one signal have in common: stencils, streams, windows."""
 
+import math
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import (
     Mask,
     backward_quotient,
     central_quotient,
-    check_method,
-    check_window,
     contiguous,
-    local_polynomial,
 )
+from izmp_dynamics.signals.imu import finite_or_nan
 from izmp_dynamics.signals.sample_window import SampleWindow
 from izmp_dynamics.signals.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
 
+State = TypeVar('State', bound=Record)
 
-class Selectable(Protocol):
-    """Values at a series of instants, of which some can be selected."""
+QUOTIENTS = ('central', 'paper')
+"""Names of the quotients of a single derivative."""
 
-    def select(self: 'State', rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> 'State':
-        """Return the instants that `rows` (mask or indices) selects."""
-        ...
-
-
-State = TypeVar('State', bound=Selectable)
+_BEFORE = 1
 
 
 class DifferenceStage(ABC, Generic[State]):
     """Differences a signal with the chosen quotient; for logs and for running systems.
 
     Args:
-        width: numbers per sample.
-        period: nominal time between samples [s].
-        method: 'central', 'paper' (backward quotient, taken as the value at k, although it
-            belongs to k - 1/2) or 'savitzky_golay'.
-        window: samples of the Savitzky-Golay fit (odd).
-        degree: its degree, 2 to 4.
+        period: nominal time between samples [s]; those followed sooner than half of it are left
+            out.
+        method: 'central', or 'paper': the backward quotient, taken as the value at k, although it
+            belongs to k - 1/2.
         max_gap: no value across a longer time between samples [s].
-        min_spacing: samples followed sooner than this fraction of `period` are left out.
+
+    Attributes:
+        INPUTS: name and shape of each part of a sample, as `batch` and `extend` take them.
 
     Raises:
         SensingError: a parameter that makes no sense.
     """
 
-    def __init__(
-        self,
-        width: int,
-        period: float,
-        *,
-        method: str = 'central',
-        window: int = 5,
-        degree: int = 2,
-        max_gap: float = 0.05,
-        min_spacing: float = 0.5,
-    ) -> None:
-        check_method(method)
-        check_window(window, degree)
+    INPUTS: ClassVar[dict[str, tuple[int, ...]]]
+
+    def __init__(self, period: float, *, method: str = 'central', max_gap: float = 0.05) -> None:
+        if method not in QUOTIENTS:
+            raise SensingError(
+                f"There is no difference quotient '{method}'; valid: {', '.join(QUOTIENTS)}.",
+                kind='unknown_method',
+                method=method,
+                valid=QUOTIENTS,
+            )
         if not 0.0 < period < np.inf:
             raise SensingError(
                 f'The sample period must be a positive time, not {period} s.',
@@ -70,23 +62,19 @@ class DifferenceStage(ABC, Generic[State]):
                 period=period,
             )
         self.method = method
-        self.window = window
-        self.degree = degree
         self.max_gap = max_gap
-        self.min_spacing = min_spacing * period
-        self._width = width
-        self._before = window // 2 if method == 'savitzky_golay' else 1
-        self._after = {'central': 1, 'paper': 0, 'savitzky_golay': window // 2}[method]
+        self.min_spacing = 0.5 * period
+        self._after = 1 if method == 'central' else 0
         self.reset()
 
     @property
     def context(self) -> float:
         """Time before and after an instant that its values depend on [s]."""
-        return (self._before + 3) * self.max_gap
+        return (_BEFORE + 3) * self.max_gap
 
     @property
     def latency(self) -> int:
-        """Samples that `update` is behind the newest one."""
+        """Samples by which the results are behind the newest one."""
         return self._after + 1
 
     @property
@@ -99,6 +87,39 @@ class DifferenceStage(ABC, Generic[State]):
         """Samples of the stream that were left out, by reason."""
         return self._samples.gate.faults
 
+    def batch(self, stamps: Stamps, *inputs: Array) -> tuple[State, Verdicts]:
+        """Evaluate a log or a window of it.
+
+        Args:
+            stamps: (T,) as recorded [ns].
+            inputs: (T, …) each, see `INPUTS`.
+
+        Returns:
+            The instants that have a quotient; the `StampVerdict` (T,) of each sample (0 if used).
+
+        Raises:
+            ShapeError: if an input has another shape.
+        """
+        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
+        samples = self._joined(inputs, len(stamps))
+        verdicts = screen_stamps(stamps, self.min_spacing)
+        used = verdicts == StampVerdict.ADMITTED
+        state, exists = self._evaluate(stamps[used], samples[used])
+        return state.select(exists), verdicts
+
+    def extend(self, stamps: Stamps, *inputs: Array) -> State:
+        """Take the next samples of a stream; return the instants that they complete.
+
+        Args:
+            stamps: (T,) in the order of arrival [ns].
+            inputs: (T, …) each, see `INPUTS`.
+
+        Raises:
+            ShapeError: if an input has another shape.
+        """
+        self._samples.extend(stamps, self._joined(inputs, len(stamps)))
+        return self._completed(final=False)
+
     def flush(self) -> State:
         """Return the instants that are left at the end of the stream."""
         self._samples.close()
@@ -108,7 +129,8 @@ class DifferenceStage(ABC, Generic[State]):
 
     def reset(self) -> None:
         """Discard all samples and faults of the stream."""
-        self._samples = SampleWindow(self._width, self._before, self.min_spacing)
+        width = sum(math.prod(shape) for shape in self.INPUTS.values())
+        self._samples = SampleWindow(width, _BEFORE, self.min_spacing)
 
     @abstractmethod
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[State, Mask]:
@@ -118,22 +140,16 @@ class DifferenceStage(ABC, Generic[State]):
         """First derivative (T, m) with the chosen method, and where there is one."""
         if self.method == 'paper':
             return backward_quotient(stamps, values, self.max_gap)
-        if self.method == 'central':
-            central = central_quotient(stamps, values, self.max_gap)
-            return central.first, central.valid
-        fit = local_polynomial(stamps, values, self.window, self.degree, self.max_gap)
-        return fit.first, fit.valid
+        central = central_quotient(stamps, values, self.max_gap)
+        return central.first, central.valid
 
-    def _batch(self, stamps: Stamps, samples: Array) -> tuple[State, Verdicts]:
-        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-        verdicts = screen_stamps(stamps, self.min_spacing)
-        used = verdicts == StampVerdict.ADMITTED
-        state, exists = self._evaluate(stamps[used], samples[used])
-        return state.select(exists), verdicts
-
-    def _extend(self, stamps: Stamps, samples: Array) -> State:
-        self._samples.extend(stamps, samples)
-        return self._completed(final=False)
+    def _joined(self, inputs: tuple[Array, ...], rows: int) -> Array:
+        """Samples (T, m) of their parts; NaN in place of what is not finite."""
+        for (name, shape), values in zip(self.INPUTS.items(), inputs, strict=True):
+            if np.shape(values) != (rows, *shape):
+                raise ShapeError(name, str((rows, *shape)), np.shape(values))
+        flat = [np.reshape(each, (rows, math.prod(np.shape(each)[1:]))) for each in inputs]
+        return finite_or_nan(np.hstack(flat))
 
     def _completed(self, final: bool) -> State:
         samples = self._samples

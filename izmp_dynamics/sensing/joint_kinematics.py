@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.stamps import REASONS, Verdicts
 
 
 @dataclass(frozen=True)
-class JointKinematics:
+class JointKinematics(Record):
     """Joint positions, velocities and accelerations at K instants.
 
     Attributes:
@@ -31,26 +31,11 @@ class JointKinematics:
     accelerations: Array
     valid: Mask
 
-    def __len__(self) -> int:
-        return len(self.stamps)
-
     @cached_property
     def moving(self) -> Mask:
         """(K,) whether any joint moves at all, or may do so."""
         moving: Mask = (self.velocities != 0.0).any(axis=1)
         return moving
-
-    def select(
-        self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice
-    ) -> 'JointKinematics':
-        """Return the instants that `rows` selects, a mask (K,), indices (k,) or a slice."""
-        return JointKinematics(
-            self.stamps[rows],
-            self.positions[rows],
-            self.velocities[rows],
-            self.accelerations[rows],
-            self.valid[rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -69,23 +54,18 @@ class JointFaults:
     repaired: Mask
     faulty: Mask
 
-    def counts(self, rows: slice | Mask = slice(None)) -> Faults:
-        """Count the faults in `rows`, for reports."""
-        left_out = (verdict for verdict in self.verdicts[rows].tolist() if verdict)
+    def counts(self) -> Faults:
+        """Count the faults, for reports."""
+        left_out = (verdict for verdict in self.verdicts.tolist() if verdict)
         counts: Faults = Counter(Fault(REASONS[verdict]) for verdict in left_out)
         for reason, mask in (
             (Reason.JOINT_REPAIRED, self.repaired),
             (Reason.JOINT_FAULTY, self.faulty),
         ):
-            totals = mask[rows].sum(axis=0)
+            totals = mask.sum(axis=0)
             for joint in np.flatnonzero(totals):
                 counts[Fault(reason, self.joint_names[joint])] = int(totals[joint])
         return counts
-
-    def gated(self, rows: slice = slice(None)) -> dict[str, int]:
-        """Return joint → number of values that were repaired or not trusted in `rows`."""
-        totals = (self.repaired[rows] | self.faulty[rows]).sum(axis=0)
-        return {self.joint_names[j]: int(totals[j]) for j in np.flatnonzero(totals)}
 
 
 def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
@@ -97,7 +77,4 @@ def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
         none = np.empty((0, dof))
         stamps = np.empty(0, dtype=np.int64)
         return JointKinematics(stamps, none, none, none, np.zeros(0, dtype=np.bool_))
-    names = ('stamps', 'positions', 'velocities', 'accelerations', 'valid')
-    return JointKinematics(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    )
+    return JointKinematics.joined(parts)

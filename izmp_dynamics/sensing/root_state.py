@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import Mask
 
 
 @dataclass(frozen=True)
-class RootState:
+class RootState(Record):
     """Motion of the root link at T instants, in root axes, at the origin of the root.
 
     Attributes:
@@ -26,19 +26,6 @@ class RootState:
     angular_acceleration: Array
     proper_acceleration: Array
     valid: Mask
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-    def select(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> 'RootState':
-        """Return the instants that `rows` selects, a mask (T,), indices (k,) or a slice."""
-        return RootState(
-            self.stamps[rows],
-            self.angular_velocity[rows],
-            self.angular_acceleration[rows],
-            self.proper_acceleration[rows],
-            self.valid[rows],
-        )
 
 
 def root_state(

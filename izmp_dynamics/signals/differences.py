@@ -26,8 +26,8 @@ from izmp_dynamics.signals.stamps import nanoseconds
 Mask = npt.NDArray[np.bool_]
 
 METHODS = ('central', 'paper', 'savitzky_golay')
-"""Names of the quotients in robot files; 'paper' is `paper_quotient`, for a signal of which only
-the first derivative is wanted `backward_quotient`."""
+"""Names of the quotients in robot files; 'paper' is the backward quotient, with the
+second difference of the middle of its three samples, where a second derivative is wanted."""
 
 NO_GAP = 1 << 62
 """A gap that no log has [ns]."""
@@ -83,26 +83,6 @@ def central_quotient(stamps: Stamps, values: Array, max_gap: float | None = None
     fit, valid = np.empty((3, *values.shape)), np.empty(len(values), dtype=np.bool_)
     central(stamps, values, gap, fit, valid)
     return Derivatives(fit[0], fit[1], fit[2], valid)
-
-
-def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
-    """First and second derivative as the paper takes them, in the row of their instant.
-
-    The paper differences twice with the step of the samples (sect. 4.4.1 and 4.5): first
-    q̇ = (q_k - q_(k-1)) / Δt, then the change of q̇ over Δt. Both come with the newest sample, but
-    eqs. 9 and 11 want all quantities at one instant, and the second derivative is centred on the
-    middle of its three samples. Row k therefore holds the backward quotient q̇_k and
-    (q̇_(k+1) - q̇_k) / Δt. A simulator that steps the velocity before the position (semi-implicit
-    Euler) has exactly these two at k. The paper's own messages pair q̈ with the sample after.
-
-    Args:
-        stamps: (T,) strictly increasing [ns].
-        values: (T, m) the signal.
-        max_gap: no quotient across a longer time [s]; None: any.
-    """
-    central = central_quotient(stamps, values, max_gap)
-    first, _ = backward_quotient(stamps, values, max_gap)
-    return central._replace(first=np.where(central.valid[:, None], first, np.nan))
 
 
 def local_polynomial(

@@ -271,7 +271,6 @@ def _readmit(
 def _flush(
     state: Stamps, rows: Array, table: Stamps, stamps: Stamps, values: Array, begin: int
 ) -> int:
-    """Do as `Gate.flush`."""
     memory, used = _Memory(state, rows, table, stamps, values), begin
     if state[_PENDING] != 0:
         state[_PREVIOUS], state[_PENDING] = state[_PENDING], 0

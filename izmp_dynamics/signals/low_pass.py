@@ -116,7 +116,6 @@ class ZeroPhaseLowPass:
         return filtered
 
     def _filter(self, stamps: Stamps, values: Array) -> Array:
-        """Filter one contiguous segment of finite values."""
         step = nanoseconds(self.period)
         ticks = np.arange(-(-stamps[0] // step), stamps[-1] // step + 1)
         if len(ticks) < 3:
@@ -214,7 +213,6 @@ class CausalLowPass:
         return np.empty((0, len(self._last)))
 
     def _run(self, stamps: Stamps, values: Array, columns: npt.NDArray[np.intp]) -> Array:
-        """Filter a contiguous segment of finite values of some columns."""
         assert self._state is not None
         state = self._state[:, :, columns]
         starts = (self._last[columns] == 0) | (stamps[0] - self._last[columns] > self._gap)

@@ -1,6 +1,6 @@
 """What the stages have in common that pair signals with the instants of the joints."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,12 @@ class Stage:
     Args:
         streams: the inputs.
         patience: as above [s].
+
+    Attributes:
+        parts: stages that this one consists of, beside its streams.
     """
+
+    parts: Sequence['Stage'] = ()
 
     def __init__(self, streams: Iterable[SampleStream], patience: float = PATIENCE) -> None:
         self.streams = tuple(streams)
@@ -77,23 +82,31 @@ class Stage:
         for source in self.sources:
             count = source.decided(instants[:count], newest, self.patience)
             if not count:
-                break
+                return 0
+        for part in self.parts:
+            count = part.decided(instants[:count], newest)
         return count
 
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
         for source in self.sources:
             source.forget(before)
+        for part in self.parts:
+            part.forget(before)
 
     def trim(self) -> None:
         """Drop samples that are too old to be needed, where no instants wait."""
         for source in self.sources:
             source.trim()
+        for part in self.parts:
+            part.trim()
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         for stream in self.streams:
             stream.reset()
+        for part in self.parts:
+            part.reset()
 
     def flush(self, final: bool = True) -> None:
         """Take in the last samples, as nothing follows: no instant waits any more.
@@ -103,3 +116,5 @@ class Stage:
         """
         for stream in self.streams:
             stream.flush(final)
+        for part in self.parts:
+            part.flush(final)

@@ -231,7 +231,6 @@ class SampleStream:
         return self._admit(stamps, values)
 
     def _admit(self, stamps: Stamps, values: Array) -> Samples:
-        """Let samples through the gate."""
         room = self._room(len(stamps))
         used = self._gate.admit(stamps, values, room)
         if self._gate.overtaken and self._is_direct:
@@ -368,7 +367,6 @@ class SampleStream:
         return waiting
 
     def _begin(self, period: float) -> None:
-        """Set up what depends on the period [s]."""
         reach = reach_of(self._max_gap, period)
         self._filter = self._filtering.make(
             self.signal, self._width, period, reach, self._differentiated

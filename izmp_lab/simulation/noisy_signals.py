@@ -17,13 +17,9 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.sensing.noise import (
-    XSENS_ACCELEROMETER,
-    XSENS_GYROSCOPE,
-    WhiteNoise,
-    standard_deviation,
-)
+from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER, standard_deviation
 from izmp_lab.simulation.simulated_run import ImuSignals, SimulatedRun
+from izmp_lab.simulation.white_noise import XSENS_GYROSCOPE, WhiteNoise
 from izmp_lab.walking.plan import interpolated
 
 

@@ -12,6 +12,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_lab.seesaw.board import Seesaw, stance
 from izmp_lab.seesaw.kkt_plant import moving_state, rate, terms_of
 from izmp_lab.seesaw.study.tasks import equations
+from izmp_lab.simulation.mass_moments import mass_moments
 
 from .balancing import plant_of
 
@@ -96,7 +97,7 @@ def com_of_body(model, body, state):
     link = next(name for name in model.frame_names if model.mount(name).body == body)
     mount = model.mount(link)
     R, p = model.frame_pose(link, state.q)
-    moments = model.mass_moments(body)
+    moments = mass_moments(model, body)
     com = moments.first_moment / moments.mass
     in_link = mount.body_R_frame.T @ (com - mount.p_frame_in_body)
     return state.root.position + state.root.rotation @ (p + R @ in_link)

@@ -19,9 +19,10 @@ from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import FrameMount, MassMoments, RobotModel
+from izmp_dynamics.model.robot_model import FrameMount, RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.model.visuals import Rgb, Visual, visuals_of
+from izmp_lab.simulation.mass_moments import MassMoments, mass_moments
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
 
@@ -264,7 +265,7 @@ class SpecBuilder:
         )
 
     def _set_inertia(self, body: Any, index: int) -> None:
-        mass, com, tensor = _about_com(self.robot.mass_moments(index))
+        mass, com, tensor = _about_com(mass_moments(self.robot, index))
         if mass <= 0.0:
             raise SimulationError(
                 f"Link '{self.links[index]}' moves but has no mass; the simulation needs some.",

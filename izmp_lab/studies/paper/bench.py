@@ -18,8 +18,6 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
-    gyro_covariance,
-    ir_md_covariance,
     mr_ad_covariance,
     zmp_covariance,
 )
@@ -28,6 +26,7 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles, supporting_foot
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.studies.paper.covariance import gyro_covariance, ir_md_covariance
 from izmp_lab.studies.paper.sensors import (
     Densities,
     JointState,

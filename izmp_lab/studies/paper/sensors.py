@@ -14,9 +14,10 @@ from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
 from izmp_dynamics.sensing.localizer import Localizer
-from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g, standard_deviation
+from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
 from izmp_dynamics.sensing.root_state import RootState, root_state
-from izmp_dynamics.signals.differences import central_quotient, paper_quotient
+from izmp_dynamics.signals.differences import Derivatives, backward_quotient, central_quotient
+from izmp_lab.simulation.white_noise import WhiteNoise
 from izmp_lab.studies.paper.setups import Setup
 from izmp_lab.studies.paper.trial import WalkTruth
 
@@ -273,3 +274,23 @@ def _in_rows(stamps: Stamps, found: Stamps, values: Array) -> Array:
     rows = np.full((len(stamps), values.shape[1]), np.nan)
     rows[np.searchsorted(stamps, found)] = values
     return rows
+
+
+def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
+    """First and second derivative as the paper takes them, in the row of their instant.
+
+    The paper differences twice with the step of the samples (sect. 4.4.1 and 4.5): first
+    q̇ = (q_k - q_(k-1)) / Δt, then the change of q̇ over Δt. Both come with the newest sample, but
+    eqs. 9 and 11 want all quantities at one instant, and the second derivative is centred on the
+    middle of its three samples. Row k therefore holds the backward quotient q̇_k and
+    (q̇_(k+1) - q̇_k) / Δt. A simulator that steps the velocity before the position (semi-implicit
+    Euler) has exactly these two at k. The paper's own messages pair q̈ with the sample after.
+
+    Args:
+        stamps: (T,) strictly increasing [ns].
+        values: (T, m) the signal.
+        max_gap: no quotient across a longer time [s]; None: any.
+    """
+    central = central_quotient(stamps, values, max_gap)
+    first, _ = backward_quotient(stamps, values, max_gap)
+    return central._replace(first=np.where(central.valid[:, None], first, np.nan))

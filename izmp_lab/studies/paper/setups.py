@@ -21,7 +21,7 @@ class Setup:
 
     The convention 'paper' takes the quotients that robot files call 'paper', gives each the stamp
     of the newest sample (q̈ one later than the instant it belongs to, see
-    `differences.paper_quotient`), and its accelerometers report the mean over their sample
+    `sensors.paper_quotient`), and its accelerometers report the mean over their sample
     interval, because those of the paper's simulator are differences of velocity. 'aligned' is this
     package's default: central quotients at the instant they belong to, and accelerometers that
     report that instant.

@@ -10,11 +10,12 @@ from izmp_dynamics.compare.metrics import deviation
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
-from izmp_dynamics.sensing.noise import WhiteNoise, degrees, micro_g
+from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, level_plane, plane_of_soles
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_lab.simulation.white_noise import WhiteNoise
 from izmp_lab.studies.paper.bench import Bench, Ground
 from izmp_lab.studies.paper.sensors import Densities, Rows
 from izmp_lab.studies.paper.setups import REFERENCE_RATE, Setup
