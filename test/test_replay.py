@@ -1,15 +1,13 @@
 """Replay: a simulated recording in, the truth out; nothing lost, nothing left behind."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.bags.messages import pose_batch, wrench_batch
+from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_model import load_model
@@ -152,42 +150,24 @@ def test_any_link_fixed_to_the_pelvis_can_be_the_root(sway, biped31, plain):
     np.testing.assert_allclose(moved, plain.points['mr_ad'], atol=1e-9)
 
 
-def test_results_are_recorded_with_their_frames_and_stamps(sway, biped31, plain, tmp_path):
-    """And the progress reaches the end."""
+def test_results_are_recorded_with_their_stamps_and_types(sway, biped31, plain, tmp_path):
+    """And the progress reaches the end; frames and wrenches are those of the odd robot's test."""
     fractions = []
     result = replay(sway[1], biped31, tmp_path / 'out', progress=fractions.append)
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.01)
     with BagReader(result.bag) as out:
         assert not out.is_damaged
-        topics = [
-            '/mr_ad/izmp', '/ir_md/izmp', '/cop', '/mr_ad/contact_wrench',
-            '/ir_md/contact_wrench', '/ir_md/momentum_rate',
-        ]  # fmt: skip
-        batches = list(out.batches(topics, 1e6))
-        points = pose_batch(batches[0]['/mr_ad/izmp'])
-        world = wrench_batch(batches[0]['/ir_md/contact_wrench'])
-        rate = wrench_batch(batches[0]['/ir_md/momentum_rate'])
+        (batch,) = out.batches(['/mr_ad/izmp'], 1e6)
+        points = pose_batch(batch['/mr_ad/izmp'])
         types = {name: topic.msgtype for name, topic in out.topics.items()}
     np.testing.assert_array_equal(points.stamps, plain.stamps)
     np.testing.assert_array_equal(points.positions, plain.points['mr_ad'])
-    assert points.frame_id == 'pelvis'
-    assert world.frame_id == 'world'
-    rows = np.isin(plain.stamps, world.stamps)
-    in_world = ContactWrench.from_array(plain.wrenches['ir_md'][rows]).transformed(
-        plain.world.R[rows], plain.world.p[rows]
-    )
-    np.testing.assert_allclose(world.wrenches, in_world.as_array(), atol=1e-9)
-    model = load_model(biped31.urdf_path, biped31.root)
-    weight = model.total_mass * biped31.gravity
-    np.testing.assert_allclose(world.wrenches[:, 2] - rate.wrenches[:, 2], weight, atol=1e-9)
     assert types['/tf'] == types['/tf_static'] == 'tf2_msgs/msg/TFMessage'
     assert types['/robot_description'] == 'std_msgs/msg/String'
     assert types['/joint_kinematics'] == 'trajectory_msgs/msg/JointTrajectory'
     assert types['/support_polygon'] == 'geometry_msgs/msg/PolygonStamped'
     assert types['/odom'] == 'nav_msgs/msg/Odometry'
-    report = json.loads(result.json.read_text())
-    assert report['verdict']['state'] == 'stable'
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
