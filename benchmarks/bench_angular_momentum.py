@@ -116,8 +116,8 @@ def main() -> None:
     parser.add_argument(
         'seconds', type=float, nargs='?', default=60.0, help='of walking that are planned'
     )
-    tell_solver()
     cycles = round(10 * parser.parse_args().seconds)
+    tell_solver()
     for name, biped, height in robots():
         print(f'{name}: ZMP of all bodies against the wanted one [mm]')
         tell_accuracy(biped, height)
