@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
 
+from geometry_msgs.msg import Vector3Stamped
 from std_msgs.msg import Bool
 
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
@@ -31,7 +32,7 @@ class Topic:
         self.published.append((stamp, make(stamp, value).data))
 
     def numbers(self, stamp, frame, values):
-        self.published.append((stamp, values[0]))
+        self.published.append((stamp, values if len(values) > 1 else values[0]))
 
 
 class Publisher:
@@ -65,7 +66,8 @@ def watched(topics):
         get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
         advertise=advertise,
     )
-    return FallOutputs(node, advertise('events', Bool)), health, made
+    events, risk = advertise('events', Bool), advertise('fall_risk', Vector3Stamped)
+    return FallOutputs(node, events, risk), health, made
 
 
 @pytest.mark.parametrize('handed_out', [False, True])
@@ -116,7 +118,8 @@ def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
         get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
         advertise=lambda topic, msgtype: topics[topic],
     )
-    outputs, alarm = FallOutputs(node, Topic()), FallAlarm(G, 2)
+    risk_topic = topics['fall_risk']
+    outputs, alarm = FallOutputs(node, Topic(), risk_topic), FallAlarm(G, 2)
     outputs.put(0, alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
     stamps = np.round(1e9 * STEP * np.arange(1, 100)).astype(np.int64)
     risk = alarm.push_unknown(stamps, 'no joints')
@@ -124,4 +127,6 @@ def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
         outputs.put(stamp, risk.select(slice(row, row + 1)))
     said = [value for _, value in topics['fall_alarm'].published]
     assert said == [True] * (1 + np.count_nonzero(risk.alarm)) + [False]
-    assert len(topics['fall_probability'].published) == 1
+    ((_, probability),) = topics['fall_probability'].published
+    ((stamp, values),) = risk_topic.published
+    assert (stamp, *values) == (0, probability, 1.0, 0.0)

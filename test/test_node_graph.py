@@ -12,6 +12,7 @@ pytest.importorskip('visualization_msgs', reason='the message packages of ROS ar
 
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
+from shapely.geometry import LinearRing, Point
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError
@@ -356,9 +357,29 @@ def test_the_izmp_has_the_covariance_of_its_recording(
     assert {messages[stamp].pose.pose.orientation.w for stamp in messages} == {1.0}
     points = [vector(messages[stamp].pose.pose.position) for stamp in sorted(messages)]
     np.testing.assert_allclose(points, result.points['mr_ad'][known][late:], rtol=0, atol=1e-9)
+    of_margin, outlines = (
+        graph.messages[f'/{name}'] for name in ('margin_with_covariance', 'support_polygon')
+    )
+    for row, (stamp, message) in enumerate(sorted(of_margin.items())[settled:]):
+        assert message.pose.pose.position.x == graph.margins[row + late + settled].data
+        corners = [vector(corner) for corner in outlines[stamp].polygon.points]
+        slope = margin_slope(points[row + settled], np.array(corners))
+        assert message.pose.covariance[0] == pytest.approx(
+            slope @ expected[row + settled] @ slope,
+            rel=0.02,  # the sole is nearly level in the root
+        )
+    assert len(of_margin) == len(points)
     sigma = 1e3 * np.sqrt(np.diagonal(expected, axis1=1, axis2=2))[:, :2]
     assert (sigma > 0.1).all()
     assert (sigma < 10.0).all()
+
+
+def margin_slope(point, corners, step=1e-6):
+    """(3,) how the distance from the edge of a polygon changes with a point, by differences."""
+    ring = LinearRing(corners[:, :2])
+    moved = [(point + step * axis)[:2] for axis in (*np.eye(3), *-np.eye(3))]
+    distances = np.array([ring.distance(Point(*each)) for each in moved])
+    return (distances[:3] - distances[3:]) / (2.0 * step)
 
 
 def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, biped31):

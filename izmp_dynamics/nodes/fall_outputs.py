@@ -19,13 +19,15 @@ class FallOutputs:
     Args:
         node: publishes.
         events: the topic that lists alarms that were raised.
+        risk: of probability and alarm with the stamp of their instant.
     """
 
-    def __init__(self, node: TopicNode, events: Output) -> None:
+    def __init__(self, node: TopicNode, events: Output, risk: Output) -> None:
         self._health, self._log = node.health, node.get_logger()
         self._alarm = node.advertise('fall_alarm', Bool)
         self._probability = node.advertise('fall_probability', Float64)
-        self._outputs = (self._alarm, self._probability, events)
+        self._risk = risk
+        self._outputs = (self._alarm, self._probability, risk, events)
         self._latest: FallRisk | None = None
         self._put_at = time.monotonic()
         self._reason = ''
@@ -42,6 +44,7 @@ class FallOutputs:
         known = math.isfinite(probability)
         if known:
             self._probability.numbers(stamp, '', np.array([probability]))
+            self._risk.numbers(stamp, '', np.array([probability, float(alarm), 0.0]))
         ends = not alarm and self._latest is not None and bool(self._latest.alarm[0])
         if known or alarm or ends:
             self._alarm(_message, stamp, alarm)

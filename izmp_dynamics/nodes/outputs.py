@@ -1,6 +1,6 @@
 """What a node of the graph publishes: its part of the table of results, and more of izmp."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from izmp_dynamics.base.conventions import all_finite
@@ -14,31 +14,17 @@ from izmp_dynamics.nodes.wire import JointTemplate
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.results.topics import POINTS, TOPICS
-
-ROOT = ('root_twist', 'root_acceleration')
-MR_AD, RATE = ('mr_ad/contact_wrench', 'com'), 'mr_ad/momentum_rate'
-IR_MD = ('ir_md/contact_wrench', 'ir_md/momentum_rate')
-
-PUBLISHED = {
-    'joints': ('joint_kinematics',),
-    'root': ROOT[::-1],
-    'mr_ad': (*MR_AD, RATE),
-    'world': ('odom',),
-    'ir_md': IR_MD,
-    'verdict': (*POINTS.values(), 'feet/contact_wrench', 'margin', 'gap'),
-}
-"""Of `stages.PARTS` what → results that are published by their table."""
+from izmp_dynamics.pipeline.stages import PARTS
+from izmp_dynamics.results.topics import TOPICS
 
 
-def _published(computes: Collection[str], robot: RobotFile) -> Iterator[str]:
-    """Results of a node that computes this, with those that only some robots have."""
-    for part in PUBLISHED:
-        yield from PUBLISHED[part] if part in computes else ()
-    if 'verdict' in computes:
-        yield from (f'{name}_in_ground' for name in POINTS.values() if robot.ground.frame)
-        if robot.feet and all(f.wrench and not f.wrench.normal_only for f in robot.feet):
-            yield 'external_wrench'
+def _published(part: str, robot: RobotFile, of_world: bool) -> list[str]:
+    """Results of one of `stages.PARTS` that this robot has, before or after its pose is known."""
+    return [
+        topic.name
+        for topic in TOPICS.values()
+        if topic.part == part and topic.of_world == of_world and topic.of_robot(robot)
+    ]
 
 
 class Outputs:
@@ -55,9 +41,15 @@ class Outputs:
     def __init__(self, node: TopicNode) -> None:
         self._node, computes = node, node.task.computes
         like: dict[str, dict[str, Any]] = {'odom': {'child_frame_id': node.root}}
+        self._first, self._later = (
+            {part: _published(part, node.robot, of_world) for part in PARTS}
+            for of_world in (False, True)
+        )
         self._made = {
             name: node.advertise(name, message_class(TOPICS[name].msgtype), **like.get(name, {}))
-            for name in _published(computes, node.robot)
+            for part in PARTS
+            if part in computes
+            for name in self._first[part] + self._later[part]
         }
         self._template = JointTemplate(node.model.joint_names)
         self.broadcaster: TransformBroadcaster | None = None
@@ -92,7 +84,7 @@ class Outputs:
     @property
     def uncertain_wanted(self) -> bool:
         """Whether anybody subscribes to the covariance of the IZMP."""
-        return self.verdict is not None and self.verdict.uncertain.wanted
+        return self.verdict is not None and self.verdict.uncertain_wanted
 
     def inspect(self) -> None:
         """Remark on another node that gives the robot's root a parent in TF."""
@@ -124,9 +116,9 @@ class Outputs:
             if self.verdict is not None:
                 judged = self.verdict.put(instant, known, rig)
             if known:
-                self.send(MR_AD, instant, rig)
+                self.send(self._first['mr_ad'], instant, rig)
             if instant.root.valid[0]:
-                self.send(ROOT, instant, rig)
+                self.send(self._first['root'], instant, rig)
         if self.verdict is not None and instant.fall is not None:
             self.verdict.falls.put(int(instant.stamps[0]), instant.fall)
         if 'joint_kinematics' in self._made:
@@ -144,9 +136,9 @@ class Outputs:
             root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
             self._put_pose(instant, root, evaluator)
         if 'mr_ad' in instant.wrenches and all_finite(instant.wrenches['mr_ad']):
-            self.send((RATE,), instant, evaluator.rig)
+            self.send(self._later['mr_ad'], instant, evaluator.rig)
         if 'ir_md' in instant.wrenches and all_finite(instant.wrenches['ir_md']):
-            self.send(IR_MD, instant, evaluator.rig)
+            self.send(self._later['ir_md'], instant, evaluator.rig)
             if self.verdict is not None and instant.ground.is_known:
                 self.verdict.point('ir_md', instant, evaluator.rig)
 

@@ -6,9 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PolygonStamped, PoseWithCovarianceStamped
-from visualization_msgs.msg import MarkerArray
 
 from izmp_dynamics.base.conventions import Array, all_finite
 from izmp_dynamics.base.faults import Reason
@@ -17,19 +14,21 @@ from izmp_dynamics.nodes.event_topic import QOS, EventTopic
 from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
+    message_class,
     polygon_stamped,
     pose_with_covariance,
     transform_stamped,
 )
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.recent_findings import RecentFindings
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.results.topics import POINTS
+from izmp_dynamics.results.topics import LIVE, POINTS
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Instant, Recent
@@ -46,7 +45,6 @@ class VerdictOutputs:
 
     Attributes:
         frame: in which the points are published.
-        uncertain: the topic of the IZMP with its covariance.
         falls: the fall alarm.
     """
 
@@ -67,15 +65,22 @@ class VerdictOutputs:
             'if not given',
         )
         self.frame = EvaluationFrame(node, name or node.model.root)
-        self.uncertain = node.advertise('mr_ad/izmp_with_covariance', PoseWithCovarianceStamped)
-        self._polygon = node.advertise('support_polygon', PolygonStamped)
-        self._markers = Markers(node.advertise('markers', MarkerArray), node.model, node.root)
+        live = {
+            name: node.advertise(name, message_class(kind), QOS if name == TOPIC else RESULT)
+            for name, kind in LIVE.items()
+        }
+        self._point, self._margin, risk, self._polygon, markers, events = live.values()
+        self._markers = Markers(markers, node.model, node.root)
         recent = Recent(node.robot, node.model.total_mass, node.model.com)
-        events = node.advertise(TOPIC, DiagnosticArray, QOS)
         self._recent = RecentFindings(
             recent, node.health, EventTopic(events), partial(_outages, node)
         ).recent
-        self.falls = FallOutputs(node, events)
+        self.falls = FallOutputs(node, events, risk)
+
+    @property
+    def uncertain_wanted(self) -> bool:
+        """Whether anybody subscribes to what has a covariance."""
+        return self._point.wanted or self._margin.wanted
 
     def put(self, instant: Evaluated, known: bool, rig: Rig) -> bool:
         """Publish IZMP and CoP, if the ground and MR-AD's wrench are known; return whether."""
@@ -111,9 +116,16 @@ class VerdictOutputs:
 
         def send(R: Array, p: Array) -> None:
             values = pose_with_covariance(R @ point + p, R @ covariance @ R.T)
-            self.uncertain.numbers(stamp, self.frame.label, values)
+            self._point.numbers(stamp, self.frame.label, values)
 
         self._when_known(instant, send)
+        margin = float(instant.margins['mr_ad'][0])
+        outline = instant.ground.outline() if self._margin.wanted else None
+        if math.isfinite(margin) and outline is not None:
+            away = _from_edge(point, outline.corners)
+            variance = np.diag([away @ covariance @ away, 0.0, 0.0])
+            values = pose_with_covariance(np.array([margin, 0.0, 0.0]), variance)
+            self._margin.numbers(stamp, '', values)
 
     def _when_known(self, instant: Evaluated, send: Any) -> None:
         """Publish as soon as the pose of the evaluation frame is known."""
@@ -163,6 +175,15 @@ def _outages(node: TopicNode) -> Iterator[Outage]:
     for signal, spans in node.hung().items():
         for begin, end in list(spans):
             yield Outage(topics.get(signal, signal), begin, end, 'hangs')
+
+
+def _from_edge(point: Array, corners: Array) -> Array:
+    """Unit vector (3,) to a point from the nearest one on the edge with corners (C, 3)."""
+    side = np.roll(corners, -1, axis=0) - corners
+    along = np.sum((point - corners) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-12)
+    way = point - corners - np.clip(along, 0.0, 1.0)[:, None] * side
+    nearest: Array = way[np.argmin(np.linalg.norm(way, axis=1))]
+    return nearest / max(float(np.linalg.norm(nearest)), 1e-12)
 
 
 def _placed(R: Array, p: Array, point: Array) -> tuple[Array]:

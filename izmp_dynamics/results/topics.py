@@ -17,6 +17,7 @@ from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.external_wrench import external_wrench
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 
@@ -41,6 +42,8 @@ class Topic:
         rows: gives (K,) which instants have a message, where that is not so simple.
         like: gives what all messages have in common, by path.
         of_world: whether it needs the position of the root, which a live system knows later.
+        part: of `stages.PARTS` which computes it; 'fall': the alarm, while somebody asks for it.
+        of_robot: whether a robot has it, going by its file.
     """
 
     name: str
@@ -51,6 +54,8 @@ class Topic:
     rows: Callable[[Evaluated], npt.NDArray[np.bool_]] | None = None
     like: Callable[[Rig], Mapping[str, Any]] = lambda rig: {}
     of_world: bool = False
+    part: str = 'verdict'
+    of_robot: Callable[[RobotFile], bool] = lambda robot: True
 
     def known(self, results: Evaluated, values: Values) -> npt.NDArray[np.bool_]:
         """(K,) which instants have a message."""
@@ -160,8 +165,14 @@ def _trajectory(rig: Rig) -> Mapping[str, Any]:
     return {'joint_names': rig.model.joint_names, 'points': 1, **zeros}
 
 
-def _fall(results: Evaluated, rig: Rig, part: str) -> Any:
-    return getattr(results.fall, part, None)
+def _fall(results: Evaluated, rig: Rig, name: str) -> Any:
+    return getattr(results.fall, name, None)
+
+
+def _measures_whole_wrench(robot: RobotFile) -> bool:
+    """Whether each foot does."""
+    wrenches = [foot.wrench for foot in robot.feet]
+    return bool(wrenches) and all(wrench and not wrench.normal_only for wrench in wrenches)
 
 
 def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
@@ -188,24 +199,32 @@ _ROWS = (
     Topic(
         'joint_kinematics', 'trajectory_msgs/msg/JointTrajectory', '', _JOINTS,
         lambda e, rig: (e.joints.positions, e.joints.velocities, e.joints.accelerations),
-        rows=lambda e: e.joints.valid, like=_trajectory,
+        rows=lambda e: e.joints.valid, like=_trajectory, part='joints',
     ),
     Topic(
         'odom', 'nav_msgs/msg/Odometry', 'world', ('pose.pose', 'twist.twist'), _odometry,
-        like=lambda rig: {'child_frame_id': rig.model.root}, of_world=True,
+        like=lambda rig: {'child_frame_id': rig.model.root}, of_world=True, part='world',
     ),
-    _row('root_acceleration', 'Accel', 'root', _acceleration),
-    _row('root_twist', 'Twist', 'root', _twist),
-    _row('com', 'Point', 'root', lambda e, rig: e.com),
-    _row('mr_ad/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches['mr_ad']),
+    _row('root_acceleration', 'Accel', 'root', _acceleration, part='root'),
+    _row('root_twist', 'Twist', 'root', _twist, part='root'),
+    _row('com', 'Point', 'root', lambda e, rig: e.com, part='mr_ad'),
+    _row(
+        'mr_ad/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches['mr_ad'],
+        part='mr_ad',
+    ),
     _row(
         'mr_ad/momentum_rate', 'Wrench', 'root',
-        lambda e, rig: _momentum_rate(e, rig, 'mr_ad').as_array(), of_world=True,
+        lambda e, rig: _momentum_rate(e, rig, 'mr_ad').as_array(), of_world=True, part='mr_ad',
     ),
-    _row('ir_md/contact_wrench', 'Wrench', 'world', partial(_ir_md, rate=False), of_world=True),
-    _row('ir_md/momentum_rate', 'Wrench', 'world', partial(_ir_md, rate=True), of_world=True),
+    *(
+        _row(
+            f'ir_md/{name}', 'Wrench', 'world', partial(_ir_md, rate=name == 'momentum_rate'),
+            of_world=True, part='ir_md',
+        )
+        for name in ('contact_wrench', 'momentum_rate')
+    ),
     _row('feet/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches.get('cop')),
-    _row('external_wrench', 'Wrench', 'root', external_of),
+    _row('external_wrench', 'Wrench', 'root', external_of, of_robot=_measures_whole_wrench),
     *(
         _row(name, 'Point', 'points', partial(_point, track=track), track == 'ir_md')
         for track, name in POINTS.items()
@@ -213,15 +232,28 @@ _ROWS = (
     *(
         _row(
             f'{name}_in_ground', 'Point', 'ground', partial(_in_ground, track=track),
-            track == 'ir_md',
+            track == 'ir_md', of_robot=lambda robot: robot.ground.frame is not None,
         )
         for track, name in POINTS.items()
     ),
     _row('gap', 'Vector3', 'points', _gap),
     _row('margin', 'Float64', '', lambda e, rig: e.margins['mr_ad']),
-    _row('fall_probability', 'Float64', '', partial(_fall, part='probability')),
-    _row('fall_alarm', 'Bool', '', partial(_fall, part='alarm'), rows=_alarm_stated),
+    _row('fall_probability', 'Float64', '', partial(_fall, name='probability'), part='fall'),
+    _row('fall_alarm', 'Bool', '', partial(_fall, name='alarm'), rows=_alarm_stated, part='fall'),
 )  # fmt: skip
 
 TOPICS: Mapping[str, Topic] = {topic.name: topic for topic in _ROWS}
 """Name → topic."""
+
+LIVE: Mapping[str, str] = {
+    'mr_ad/izmp_with_covariance': f'{_GEOMETRY}PoseWithCovarianceStamped',
+    'margin_with_covariance': f'{_GEOMETRY}PoseWithCovarianceStamped',
+    'fall_risk': f'{_GEOMETRY}Vector3Stamped',
+    'support_polygon': f'{_GEOMETRY}PolygonStamped',
+    'markers': 'visualization_msgs/msg/MarkerArray',
+    'events': 'diagnostic_msgs/msg/DiagnosticArray',
+}
+"""What the verdict of a running robot publishes besides, name → type.
+
+Of the margin x and its variance [m, m²]; of the fall risk x is the probability, y 1 if alarmed.
+"""
