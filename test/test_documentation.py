@@ -10,6 +10,10 @@ import pytest
 import yaml
 
 import izmp_dynamics as izmp
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.results.topics import LIVE, TOPICS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / 'docs'
@@ -39,6 +43,33 @@ def test_the_built_page_explains_every_public_name(built):
     page = (built / 'api.html').read_text('utf-8')
     for name in izmp.__all__:
         assert f'id="izmp_dynamics.{name}"' in page
+
+
+def test_the_page_of_topics_lists_every_result_with_its_type():
+    rows = (DOCS / 'topics.md').read_text('utf-8').partition('## Published')[2].splitlines()
+    kinds = {topic.name: topic.msgtype for topic in TOPICS.values()} | LIVE
+    for name, kind in kinds.items():
+        listed = [row for row in rows if row.startswith('|') and f'`{name}`' in row]
+        assert listed, name
+        assert kind.rpartition('/')[2] in listed[0], name
+
+
+def test_the_robot_file_beside_ros2_control_names_the_topics_of_the_broadcasters():
+    folder = ROOT / 'examples' / 'ros2_control'
+    stated = yaml.safe_load((folder / 'controllers.yaml').read_text('utf-8'))
+    robot = load_robot_file(folder / 'robot.yaml')
+    topics, frames = [], {}
+    for name, value in stated['controller_manager']['ros__parameters'].items():
+        kind = value['type'].rpartition('/')[2] if isinstance(value, dict) else ''
+        private = {'IMUSensorBroadcaster': 'imu', 'ForceTorqueSensorBroadcaster': 'wrench'}
+        if kind == 'JointStateBroadcaster':
+            topics.append('joint_states')
+        elif kind:
+            topics.append(f'{name}/{private[kind]}')
+            frames[topics[-1]] = stated[name]['ros__parameters']['frame_id']
+    assert sorted(robot.topics()) == sorted(topics)
+    model = load_model(robot.urdf_path, robot.root)
+    make_rig(robot, model, frames)  # the sensors are links of the robot
 
 
 def test_every_page_is_in_the_table_of_contents(built):
