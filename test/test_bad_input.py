@@ -542,6 +542,14 @@ def test_what_is_gated_is_counted(corrupted, sound_points, damage, topic, reason
         assert_equal_outside(desk.points(), sound_points, *span)
 
 
+def test_a_force_sensor_that_measures_nothing_is_a_finding(corrupted):
+    desk = corrupted(lambda draft, robot: draft[LEFT]['wrench.force'].fill(np.nan))
+    assert_whole(desk, desk.replay())
+    verdict = desk.report()['verdict']
+    assert (verdict['state'], verdict['reason']) == ('unclear', 'input_wrong')
+    assert LEFT in verdict['headline'] + verdict['text']
+
+
 def assert_equal_outside(points, sound_points, begin, end):
     """Outside of a span of time [s] since the first sample, results are equal to the last bit."""
     for topic, expected in sound_points.items():

@@ -165,6 +165,15 @@ def test_quantisation_of_joints_that_move_steadily(travel):
     assert predicted == pytest.approx(observed, rel=0.05, abs=1e-8)
 
 
+@pytest.mark.filterwarnings('error')
+def test_the_noise_floor_of_numbers_that_are_no_readings_is_not_known():
+    values = np.random.default_rng(0).standard_normal((1000, 4)) * [1e200, 1e307, 1.0, 1.0]
+    values[100:110, 3] = 1e9  # a sensor that fails for a while
+    large, larger, one, failing = noise_floor(2_000_000 * np.arange(1000), values)
+    assert np.isnan([large, larger]).all()
+    assert failing == pytest.approx(one, rel=0.05)
+
+
 def test_the_noise_floor_is_that_of_the_noise_and_not_of_the_motion():
     stamps, random = jittered(2000, period=10 * MS), np.random.default_rng(4)
     t = seconds(stamps, 0)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.recording.topic_use import (
     IMU,
+    WRENCH,
     TopicUse,
     credible_stamps,
     steps_alternate,
@@ -78,6 +79,9 @@ def test_rubbish_is_observed_without_a_warning():
     use = TopicUse('imu', '/imu', IMU)
     use.observe(START + PERIOD * np.arange(50), values)
     assert use.changes
+    use = TopicUse('feet[left]', '/left/wrench', WRENCH)
+    use.observe(START + PERIOD * np.arange(50), np.full((50, 6), np.nan))
+    assert not use.changes
 
 
 def test_silences_and_steps_back_across_spans(tmp_path):

@@ -136,11 +136,13 @@ class TopicUse:
 
     def observe(self, stamps: Stamps, values: Array) -> None:
         """Judge the rhythm of messages that belong together, in the order of arrival."""
+        usable = values
         if self.msgtype == WRENCH:
             self.forces.see(values)
+            usable = values[np.isfinite(values).all(axis=1)]
         if len(stamps) >= _ENOUGH:
             alternating, spans = self.rhythms
-            constant = bool(np.all(values[1:] == values[:-1]))
+            constant = bool(np.all(usable[1:] == usable[:-1]))
             self.changes = not constant if spans == 0 else self.changes or not constant
             two = bool(steps_alternate(stamps) or values_alternate(values))
             self.rhythms = (alternating + two, spans + 1)

@@ -29,6 +29,9 @@ UNEVEN = 3.0
 Beyond, it spans a gap, across which motion is not smooth. A short interval does no harm.
 """
 
+RUBBISH = 1e4
+"""A block so many times as large as the median one is no noise, but of a sensor that fails."""
+
 _MEDIAN = 0.6744897501960817
 """Median of |x| for a normal x of standard deviation 1."""
 
@@ -41,7 +44,8 @@ def noise_floor(stamps: Stamps, values: Array) -> Array:
         values: (T, m) the signal; what is not finite counts as missing in its column alone.
 
     Returns:
-        (m,) in the unit of the signal; NaN where there are too few samples.
+        (m,) in the unit of the signal; NaN where there are too few samples, or its square is
+        too large for a number.
     """
     there = np.isfinite(values)
     if not there.all():
@@ -52,8 +56,13 @@ def noise_floor(stamps: Stamps, values: Array) -> Array:
     if not blocks:
         return np.full(values.shape[1], np.nan)
     sizes = np.abs(off[: blocks * BLOCK]).reshape(blocks, BLOCK, -1)
-    sigma: Array = np.sqrt(np.mean((np.median(sizes, axis=1) / _MEDIAN) ** 2, axis=0))
-    return sigma
+    sigmas = np.median(sizes, axis=1) / _MEDIAN
+    usual = [np.median(column[column > 0.0]) if (column > 0.0).any() else 0.0
+             for column in sigmas.T]  # fmt: skip
+    with np.errstate(all='ignore'):  # no gate has seen the values
+        known = sigmas <= RUBBISH * np.array(usual)
+        variance = np.sum(np.where(known, sigmas, 0.0) ** 2, axis=0) / known.sum(axis=0)
+    return np.sqrt(np.where(np.isfinite(variance), variance, np.nan))
 
 
 def residuals(stamps: Stamps, values: Array) -> Array:

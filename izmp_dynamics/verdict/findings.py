@@ -82,12 +82,15 @@ def _is_certain(finding: Finding, scene: Scene) -> bool:
         return True
     # An IMU may be derived from a foot at rest; contact flags, or a foot in the air, be constant.
     forces = {
-        f'feet[{foot.name}]': np.nan_to_num(foot.normal_force)
+        f'feet[{foot.name}]': foot.normal_force
         for foot in scene.evaluation.feet
         if not foot.normal_only
     }
-    stuck = [forces[signal].any() for signal in finding.data['signals'] if signal in forces]
-    return any(stuck) and any(np.ptp(force) > 0.0 for force in forces.values() if len(force))
+    found = [forces[signal] for signal in finding.data['signals'] if signal in forces]
+    if any(np.isnan(force).all() for force in found):  # a foot in the air measures zero
+        return True
+    stuck = any(np.nan_to_num(force).any() for force in found)
+    return stuck and any(np.ptp(np.nan_to_num(f)) > 0.0 for f in forces.values() if len(f))
 
 
 def find(
