@@ -13,7 +13,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals, SimulatedRun
+from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 
 _ABSENT = np.array([-1.0, *np.zeros(8)])
 """Covariance of what an Imu message does not measure."""
@@ -51,8 +51,8 @@ class SensorOutputs:
             if foot.wrench
         ]
 
-    def publish(self, run: SimulatedRun | SensorSignals, row: int) -> None:
-        """Publish one sample of a run, or of signals of which some may be missing."""
+    def publish(self, run: SensorSignals, row: int) -> None:
+        """Publish one sample; some signals may be missing."""
         stamp = int(run.stamps[row])
         self._joints(
             JointState(

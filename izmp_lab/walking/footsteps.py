@@ -87,6 +87,12 @@ class StepTiming:
         """Return when a step begins, with a double support [s]."""
         return self.stand + step * self.step_time
 
+    @property
+    def beginnings(self) -> Array:
+        """(steps + 1,) when each step begins, and when the last one is over [s]."""
+        times: Array = self.stand + self.step_time * np.arange(self.steps + 1)
+        return times
+
     def lifts(self, step: int) -> float:
         """Return when the foot of a step leaves the ground [s]."""
         return self.begins(step) + self.double_support * self.step_time

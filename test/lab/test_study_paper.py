@@ -2,12 +2,7 @@
 
 import csv
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -28,9 +23,10 @@ from izmp_lab.studies.paper.study import Experiment, PaperStudy
 from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
 from izmp_lab.studies.paper.uncertainty import density_for
 from izmp_lab.studies.publish import publish, selected
+from izmp_lab.studies.runs import Store
 
 from ..bag_surgery import TOPICS
-from ..command_line import with_site_code
+from ..command_line import izmp
 from ..raising import raising
 from .pages import (
     assert_axes_have_units_and_room,
@@ -143,8 +139,24 @@ def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeyp
     assert main([*command, '-o', str(tmp_path), '--strict']) == 1
 
 
-def test_a_picture_can_be_made_alone(paper, tmp_path):
+def test_a_picture_made_alone_goes_on_where_it_was_interrupted(paper, tmp_path, monkeypatch):
+    keep, runs = Store.keep, tmp_path / 'runs'
+
+    def keep_one(store, *run):
+        if list(runs.glob('*')):
+            raise KeyboardInterrupt
+        keep(store, *run)
+
+    monkeypatch.setattr(Store, 'keep', keep_one)
+    command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
+    outcome = izmp(*command, '-o', tmp_path)
+    assert outcome.status == 130
+    assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
+    (kept,) = tmp_path.rglob('*.*')
+    written = kept.stat().st_mtime_ns
+    monkeypatch.undo()
     results = make(tmp_path, only=['fig6'])
+    assert kept.stat().st_mtime_ns == written
     assert [picture.name for picture in results.pictures] == ['fig6']
     same = next(p for p in paper[0].pictures if p.name == 'fig6')
     assert [str(f) for f in results.pictures[0].facts] == [str(f) for f in same.facts]
@@ -201,47 +213,6 @@ def test_wrong_options_are_sentences(tmp_path, capsys, arguments, sentence):
     assert main(['experiments', 'paper', '-o', str(tmp_path / 'out'), *arguments]) == 1
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
-
-
-ONE_RUN_ALONE = """
-import os, threading
-from izmp_lab.studies.runs import Store
-
-def keep_or_wait(store, *run, keep=Store.keep):
-    try:
-        os.close(os.open(os.environ['KEPT'], os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        threading.Event().wait()
-    keep(store, *run)
-
-Store.keep = keep_or_wait
-"""
-"""The run that is done first is kept; the others never end."""
-
-
-def test_interrupted_it_goes_on_where_it_stopped(tmp_path):
-    command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6',
-               '-o', f'{tmp_path}/out']  # fmt: skip
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', *command, '--jobs', '2'],
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=with_site_code(tmp_path / 'site', ONE_RUN_ALONE, KEPT=str(tmp_path / 'kept')),
-    )  # fmt: skip
-    runs = tmp_path / 'out' / 'runs'
-    deadline = time.monotonic() + 300.0
-    while process.poll() is None and not list(runs.glob('*.npz')) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 130, said
-    assert said.endswith('izmp: interrupted; nothing was left half-written.\n'), said
-    assert 'Traceback' not in said
-    kept = {path: path.stat().st_mtime_ns for path in runs.glob('*.npz')}
-    assert len(kept) == 1
-    assert not list(runs.glob('.*'))
-    assert main([*command, '--jobs', '1']) == 0
-    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
-    assert (tmp_path / 'out' / 'index.html').is_file()
 
 
 def test_a_simulated_recording_against_its_truth(sway, biped31):

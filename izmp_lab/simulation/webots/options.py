@@ -11,10 +11,8 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_lab.simulation.physics import Shove
 from izmp_lab.walking.gaits import GAITS
 
-IMU_ACCELEROMETER, IMU_GYRO, INERTIAL_UNIT = 'imu_accelerometer', 'imu_gyro', 'inertial_unit'
-ACCELEROMETERS, GPS, SENSOR_SUFFIX = 'accelerometers', 'gps', 'sensor_suffix'
 PADS = '_pads'
-"""Properties of the plugin that give devices other names; PADS follows the name of a foot."""
+"""What follows a foot in the name of the property that names its pads."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +78,17 @@ class DeviceNames:
                 _check_count(foot.name + PADS, listed, len(foot.polygon), 'corners of the sole')
                 pads[index] = listed
         accelerometers = self.accelerometers
-        if ACCELEROMETERS in given:
-            accelerometers = _split(given.pop(ACCELEROMETERS))
-            count = len(file.accelerometers)
-            _check_count(ACCELEROMETERS, accelerometers, count, 'accelerometers in the robot file')
+        if 'accelerometers' in given:
+            accelerometers = _split(given.pop('accelerometers'))
+            count, what = len(file.accelerometers), 'accelerometers in the robot file'
+            _check_count('accelerometers', accelerometers, count, what)
         return replace(self, pads=tuple(pads), accelerometers=accelerometers, **given)
 
 
 def name_properties(file: RobotFile) -> tuple[str, ...]:
     """Return the properties that `DeviceNames.renamed` takes."""
-    single = (SENSOR_SUFFIX, IMU_ACCELEROMETER, IMU_GYRO, INERTIAL_UNIT, GPS)
-    return (*single, ACCELEROMETERS, *(foot.name + PADS for foot in file.feet))
+    names = (item.name for item in fields(DeviceNames) if item.name != 'pads')
+    return (*names, *(foot.name + PADS for foot in file.feet))
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -225,7 +225,7 @@ def plan_tracks(robot: Robot, trial: Trial) -> Arrays:
         'zmp': plan.zmp[every, :2],
         'wanted': walk.zmp_reference.point[every, :2],
         'com': plan.com[every, :2],
-        'begins': np.array([walk.timing.begins(step) for step in range(walk.timing.steps + 1)]),
+        'begins': walk.timing.beginnings,
     }
 
 

@@ -217,7 +217,7 @@ class Tracks:
             soles=_soles(outcome),
             pose_times=plan.times[chosen],
             poses=_poses(outcome, file, chosen),
-            step_begins=np.array([timing.begins(step) for step in range(timing.steps + 1)]),
+            step_begins=timing.beginnings,
         )
 
 

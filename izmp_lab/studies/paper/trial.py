@@ -10,7 +10,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.differences import Mask
 from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.walk import PlannedWalk, plan_walk
+from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 SKIPPED_STEPS = 2
@@ -156,7 +156,7 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
     )
     physics = Physics(time_step=1.0 / case.physics_rate)
     terrain = Slope(walk.ramp) if case.slope_deg else Flat()
-    begins = _step_begins(walk)
+    begins = walk.timing.beginnings
     pushes = []
     if case.push:
         middle = float(begins[len(begins) // 2]) + 0.5 * walk.timing.step_time
@@ -182,7 +182,3 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
         normal_forces=np.stack([truth.feet[foot.name].normal_force for foot in file.feet], axis=1),
         step_begins=begins,
     )
-
-
-def _step_begins(walk: PlannedWalk) -> Array:
-    return np.array([walk.timing.begins(step) for step in range(walk.timing.steps + 1)])
