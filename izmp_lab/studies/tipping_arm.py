@@ -9,10 +9,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.simulated_run import SimulatedRun
 
 
 def tipping_arm(contact: Array, points: Array, normal: Array) -> Array:
@@ -32,31 +29,6 @@ def tipping_arm(contact: Array, points: Array, normal: Array) -> Array:
     tipping = about_point - along_normal[:, None] * normal
     arm: Array = np.linalg.norm(tipping, axis=1) / np.einsum('ti,ti->t', force, normal)
     return arm
-
-
-def exact_arm(run: SimulatedRun, model: RobotModel, gravity: float, minimum_force: float) -> Array:
-    """Return the tipping arm of what the ground does, about the IZMP of the exact motion.
-
-    Without a push the two are the same point, whatever the robot does.
-
-    Args:
-        run: a simulation.
-        model: its robot.
-        gravity: [m/s²].
-        minimum_force: normal force below which there is no ZMP [N].
-
-    Returns:
-        (T,) [m]; NaN where there is no ZMP.
-    """
-    truth = run.truth
-    wrench, _ = MrAd(model).batch(*truth.root.felt(gravity), run.q, truth.qd, truth.qdd)
-    return arm_of_wrench(
-        wrench,
-        truth.ground_wrench,
-        truth.ground_normal_in_root(),
-        truth.cop_in_root(),
-        minimum_force,
-    )
 
 
 def arm_of_wrench(

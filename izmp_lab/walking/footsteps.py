@@ -90,8 +90,7 @@ class StepTiming:
     @property
     def beginnings(self) -> Array:
         """(steps + 1,) when each step begins, and when the last one is over [s]."""
-        times: Array = self.stand + self.step_time * np.arange(self.steps + 1)
-        return times
+        return self.stand + self.step_time * np.arange(self.steps + 1, dtype=np.float64)
 
     def lifts(self, step: int) -> float:
         """Return when the foot of a step leaves the ground [s]."""

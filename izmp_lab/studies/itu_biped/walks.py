@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_lab.simulation.itu_experiment import FOOT_MIDDLE, ItuTrial, Outcome, run_trial
 from izmp_lab.studies.robot_key import RobotKey
 from izmp_lab.studies.runs import Arrays
-from izmp_lab.studies.tipping_arm import exact_arm
+from izmp_lab.studies.tipping_arm import arm_of_wrench
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
 from izmp_lab.walking.itu_biped import STRETCHED, leg_angles, link_frames
@@ -104,10 +105,19 @@ def _thinned(foot: PlannedFoot, stride: int) -> PlannedFoot:
 
 
 def _largest_arm(outcome: Outcome, file: RobotFile) -> float:
-    """Largest arm of the tipping moment about the IZMP of the exact motion [m]."""
+    """Largest arm of the tipping moment of the ground about the IZMP of the exact motion [m].
+
+    Without a push IZMP and CoP are the same point, whatever the robot does.
+    """
     model = Biped.of(file, posture={}).model
     minimum, _ = file.ground.forces(model.total_mass * file.gravity)
-    return float(np.nanmax(exact_arm(outcome.run, model, file.gravity, minimum)))
+    truth = outcome.run.truth
+    wrench, _ = MrAd(model).batch(
+        *truth.root.felt(file.gravity), outcome.run.q, truth.qd, truth.qdd
+    )
+    normal, on_ground = truth.ground_normal_in_root(), truth.cop_in_root()
+    arms = arm_of_wrench(wrench, truth.ground_wrench, normal, on_ground, minimum)
+    return float(np.nanmax(arms))
 
 
 @dataclass(frozen=True)
