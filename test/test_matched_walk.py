@@ -10,7 +10,7 @@ pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance, wrench_covariance
+from izmp_dynamics.pipeline.uncertainty import SampleNoise, filtered_covariance, izmp_covariance
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.signals.samples import Samples
 from izmp_lab.simulation.scenarios import simulate_walk
@@ -99,7 +99,10 @@ def test_predicted_and_observed_sigma_with_quantised_encoders(recorded, half_wid
     observed, predicted = [], []
     for seed in range(4):
         evaluator, results = evaluated(recording, noisy(signals, seed), half_width, method)
-        of_wrench = wrench_covariance(evaluator, results)
+        noise = SampleNoise.of(
+            evaluator.rig.robot, evaluator.root.periods, evaluator.rig.model.dof
+        )
+        of_wrench = filtered_covariance(evaluator, results, noise, half_width)
         of_point = izmp_covariance(evaluator, results)
         known = np.isfinite(of_point).all(axis=(1, 2))
         wrench = results.wrenches['mr_ad'] - ideal.wrenches['mr_ad']

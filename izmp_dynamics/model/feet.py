@@ -44,18 +44,13 @@ class FootWrench:
     offset: tuple[float, float, float, float, float, float] = setting(
         'what it reads without load: force [N] and moment [N·m] in the axes of the sensor; it is '
         'subtracted',
-        default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        unit='N, N·m',
-        lower=-1e4,
-        upper=1e4,
-    )
+        default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), unit='N, N·m', lower=-1e4, upper=1e4,
+    )  # fmt: skip
     matrix: tuple[tuple[float, float, float, float, float, float], ...] | None = setting(
         'calibration matrix (6×6) that the reading less the offset is multiplied by; identity if '
         'not given',
-        default=None,
-        lower=-1e3,
-        upper=1e3,
-    )
+        default=None, lower=-1e3, upper=1e3,
+    )  # fmt: skip
     delay: float = delay_setting()
 
     def __post_init__(self) -> None:
@@ -95,12 +90,8 @@ class SolePlace:
     link: str = setting('link that the sole is fixed to')
     xyz: tuple[float, float, float] = setting(
         'origin of the frame of the sole in that link',
-        default=(0.0, 0.0, 0.0),
-        unit='m',
-        lower=-2.0,
-        upper=2.0,
-        hint=METRES,
-    )
+        default=(0.0, 0.0, 0.0), unit='m', lower=-2.0, upper=2.0, hint=METRES,
+    )  # fmt: skip
     rpy: tuple[float, float, float] = rotation_setting(
         'how the frame of the sole is turned in that link: roll, pitch, yaw as in URDF'
     )
@@ -114,11 +105,8 @@ class Foot:
     sole: str | SolePlace = setting('link in the plane of the sole, z up; or its place on a link')
     polygon: tuple[tuple[float, float], ...] = setting(
         'corners of the sole (x, y) in the frame of the sole link',
-        unit='m',
-        lower=-2.0,
-        upper=2.0,
-        hint=METRES,
-    )
+        unit='m', lower=-2.0, upper=2.0, hint=METRES,
+    )  # fmt: skip
     wrench: FootWrench | None = setting('force/torque sensor', default=None)
     imu: FootImu | None = setting('IMU in the foot, for ground.source: feet_imus', default=None)
 
@@ -165,26 +153,16 @@ class Ground:
     )
     height: float = setting(
         'height of the ground above the origin of frame, along its z axis',
-        default=0.0,
-        unit='m',
-        lower=-10.0,
-        upper=10.0,
-        hint=METRES,
-    )
+        default=0.0, unit='m', lower=-10.0, upper=10.0, hint=METRES,
+    )  # fmt: skip
     minimum_force: float | None = setting(
         'normal force below which there is no ZMP (flight); 5 % of the weight if not given',
-        default=None,
-        unit='N',
-        lower=0.0,
-        upper=1e5,
-    )
+        default=None, unit='N', lower=0.0, upper=1e5,
+    )  # fmt: skip
     contact_force: float | None = setting(
         'normal force from which on a foot counts as loaded; 5 % of the weight if not given',
-        default=None,
-        unit='N',
-        lower=0.0,
-        upper=1e5,
-    )
+        default=None, unit='N', lower=0.0, upper=1e5,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.source == 'frame' and self.frame is None:

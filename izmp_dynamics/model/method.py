@@ -12,12 +12,8 @@ class Rates:
 
     actuator: float | None = setting(
         'rate of the joint positions; measured from the stamps if not given',
-        default=None,
-        unit='Hz',
-        lower=1.0,
-        upper=50_000.0,
-        hint='hertz, not kilohertz',
-    )
+        default=None, unit='Hz', lower=1.0, upper=50_000.0, hint='hertz, not kilohertz',
+    )  # fmt: skip
     bus: float = setting(
         'rate at which the dynamics are evaluated', default=125.0, unit='Hz', lower=1.0,
         upper=10_000.0, hint='hertz, not kilohertz',
@@ -37,19 +33,12 @@ class Acd:
     degree: int = setting('degree of the Savitzky–Golay fit', default=3, lower=2, upper=4)
     max_gap: float = setting(
         'longest time between samples that is differentiated across',
-        default=0.05,
-        unit='s',
-        lower=1e-4,
-        upper=10.0,
-        hint='seconds, not milliseconds',
-    )
+        default=0.05, unit='s', lower=1e-4, upper=10.0, hint='seconds, not milliseconds',
+    )  # fmt: skip
     acceleration_limit: float = setting(
         'joint acceleration beyond which a single sample counts as an outlier',
-        default=1000.0,
-        unit='rad/s² or m/s²',
-        lower=1.0,
-        upper=1e7,
-    )
+        default=1000.0, unit='rad/s² or m/s²', lower=1.0, upper=1e7,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.window % 2 == 0 or self.window <= self.degree:
@@ -83,12 +72,8 @@ class RootAcceleration:
     )
     crossover: float = setting(
         'frequency below which the legs count, for source: blended',
-        default=2.0,
-        unit='Hz',
-        lower=0.01,
-        upper=100.0,
-        hint='hertz, not rad/s',
-    )
+        default=2.0, unit='Hz', lower=0.01, upper=100.0, hint='hertz, not rad/s',
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,20 +104,12 @@ class Filter:
     )
     half_width: float | None = setting(
         'half-width of the triangle',
-        default=None,
-        unit='s',
-        lower=1e-4,
-        upper=1.0,
-        hint='seconds, not milliseconds',
-    )
+        default=None, unit='s', lower=1e-4, upper=1.0, hint='seconds, not milliseconds',
+    )  # fmt: skip
     scatter: float = setting(
         'scatter of the IZMP below which auto and izmp check want it',
-        default=0.005,
-        unit='m',
-        lower=1e-6,
-        upper=1.0,
-        hint=METRES,
-    )
+        default=0.005, unit='m', lower=1e-6, upper=1.0, hint=METRES,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.method == 'matched' and self.half_width is None:
@@ -153,12 +130,8 @@ class LowPass:
 
     cutoff: float | None = setting(
         'cut-off frequency; off if not given',
-        default=None,
-        unit='Hz',
-        lower=0.01,
-        upper=10_000.0,
-        hint='hertz, not rad/s or kilohertz',
-    )
+        default=None, unit='Hz', lower=0.01, upper=10_000.0, hint='hertz, not rad/s or kilohertz',
+    )  # fmt: skip
     order: int = setting('order of the Butterworth filter', default=2, lower=1, upper=8)
 
 
@@ -169,10 +142,8 @@ class FallAlarm:
     missed_fall: float = setting(
         'what a missed fall costs, in false alarms: there is reason for the alarm from the '
         'probability of a fall 1 / (1 + 0.1 missed_fall) on',
-        default=1.0,
-        lower=1e-3,
-        upper=1e6,
-    )
+        default=1.0, lower=1e-3, upper=1e6,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,9 +152,5 @@ class Pairing:
 
     max_gap: float = setting(
         'longest time between two samples that is interpolated across',
-        default=0.05,
-        unit='s',
-        lower=0.0,
-        upper=10.0,
-        hint='seconds, not milliseconds',
-    )
+        default=0.05, unit='s', lower=0.0, upper=10.0, hint='seconds, not milliseconds',
+    )  # fmt: skip

@@ -42,12 +42,9 @@ class RobotFile:
     )
     gravity: float = setting(
         'gravity at the place',
-        default=GRAVITY,
-        unit='m/s²',
-        lower=1.0,
-        upper=30.0,
+        default=GRAVITY, unit='m/s²', lower=1.0, upper=30.0,
         hint='its magnitude in metres, not centimetres, per second squared',
-    )
+    )  # fmt: skip
     joints: Joints = setting('joint positions', factory=Joints)
     imu: Imu = setting('IMU on the root link', factory=Imu)
     accelerometers: tuple[Accelerometer, ...] = setting(

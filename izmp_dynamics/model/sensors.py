@@ -18,12 +18,9 @@ def delay_setting() -> Any:
     return setting(
         'how much later than the measured instant its stamps are, compared with those of the '
         'joints',
-        default=0.0,
-        unit='s',
-        lower=-LONGEST_DELAY,
-        upper=LONGEST_DELAY,
+        default=0.0, unit='s', lower=-LONGEST_DELAY, upper=LONGEST_DELAY,
         hint='seconds, not milliseconds',
-    )
+    )  # fmt: skip
 
 
 def rotation_setting(
@@ -34,12 +31,9 @@ def rotation_setting(
     """Declare how a sensor, or a frame, is turned."""
     return setting(
         description,
-        default=(0.0, 0.0, 0.0),
-        unit='rad',
-        lower=-2.0 * math.pi,
-        upper=2.0 * math.pi,
+        default=(0.0, 0.0, 0.0), unit='rad', lower=-2.0 * math.pi, upper=2.0 * math.pi,
         hint='radians, not degrees',
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,31 +71,22 @@ class Imu:
     rotation: tuple[float, float, float] = rotation_setting()
     gyroscope_bias: tuple[float, float, float] = setting(
         'what the gyroscope reads at rest, in the axes of the sensor; it is subtracted',
-        default=(0.0, 0.0, 0.0),
-        unit='rad/s',
-        lower=-1.0,
-        upper=1.0,
+        default=(0.0, 0.0, 0.0), unit='rad/s', lower=-1.0, upper=1.0,
         hint='radians, not degrees, per second',
-    )
+    )  # fmt: skip
     accelerometer_bias: tuple[float, float, float] = setting(
         'what the accelerometer reads in excess of the specific force, in the axes of the sensor; '
         'it is subtracted',
-        default=(0.0, 0.0, 0.0),
-        unit='m/s²',
-        lower=-5.0,
-        upper=5.0,
+        default=(0.0, 0.0, 0.0), unit='m/s²', lower=-5.0, upper=5.0,
         hint='metres per second squared, not g; gravity is no bias',
-    )
+    )  # fmt: skip
     delay: float = delay_setting()
     gyroscope_delay: float = setting(
         'how much later than the accelerometer in the same messages the gyroscope is, beyond '
         'delay',
-        default=0.0,
-        unit='s',
-        lower=-LONGEST_GYROSCOPE_DELAY,
-        upper=LONGEST_GYROSCOPE_DELAY,
+        default=0.0, unit='s', lower=-LONGEST_GYROSCOPE_DELAY, upper=LONGEST_GYROSCOPE_DELAY,
         hint='seconds, not milliseconds',
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,41 +131,24 @@ class Noise:
 
     accelerometer: float = setting(
         'noise density of the accelerometers',
-        default=60.0,
-        unit='µg/√Hz',
-        lower=0.01,
-        upper=1e5,
-        hint='micro-g per root hertz',
-    )
+        default=60.0, unit='µg/√Hz', lower=0.01, upper=1e5, hint='micro-g per root hertz',
+    )  # fmt: skip
     gyroscope: float = setting(
         'noise density of the gyroscope',
-        default=0.01,
-        unit='°/s/√Hz',
-        lower=1e-6,
-        upper=10.0,
+        default=0.01, unit='°/s/√Hz', lower=1e-6, upper=10.0,
         hint='degrees per second per root hertz',
-    )
+    )  # fmt: skip
     encoder: float | None = setting(
         'step of the joint positions; they count as exact if not given',
-        default=None,
-        unit='rad or m',
-        lower=1e-12,
-        upper=1.0,
+        default=None, unit='rad or m', lower=1e-12, upper=1.0,
         hint='radians, not degrees or counts: 2π over the counts of a turn',
-    )
+    )  # fmt: skip
     position: float | None = setting(
         'noise density of the position; its covariance is not known if not given',
-        default=None,
-        unit='m/√Hz',
-        lower=1e-9,
-        upper=100.0,
+        default=None, unit='m/√Hz', lower=1e-9, upper=100.0,
         hint='metres per root hertz: the standard deviation over the root of the rate',
-    )
+    )  # fmt: skip
     orientation: float | None = setting(
         'noise density of the orientation; its covariance is not known if not given',
-        default=None,
-        unit='°/√Hz',
-        lower=1e-6,
-        upper=100.0,
-        hint='degrees per root hertz',
-    )
+        default=None, unit='°/√Hz', lower=1e-6, upper=100.0, hint='degrees per root hertz',
+    )  # fmt: skip

@@ -109,7 +109,7 @@ class Stages:
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
             *(() if self.leading == 'joints' else (JOINTS, *results)),
         )
-        self.clock_gates: Clocks[Samples] = Clocks(self.leading)
+        self.clock_gates = Clocks(self.leading)
         self.locates = 'world' in self.computes | self.given
         self._entrances = self._made_entrances()
         self._entrances |= {name: (result, result.push) for name, result in results.items()}

@@ -103,31 +103,6 @@ def from_imu(robot: RobotFile) -> bool:
     return robot.root_acceleration.source == 'imu'
 
 
-def wrench_covariance(
-    evaluator: Evaluator,
-    result: Evaluated,
-    noise: SampleNoise | None = None,
-    speeds: JointSpeeds | None = None,
-) -> Array:
-    """Predict the covariance of the contact wrench of MR-AD.
-
-    Args:
-        evaluator: which evaluated the signals.
-        result: what it computed at K instants.
-        noise: of the samples; None: what the robot file states.
-        speeds: of the joints at the instants before; None: not known.
-
-    Returns:
-        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN where
-        `filtered_covariance` is.
-    """
-    robot = evaluator.rig.robot
-    periods = evaluator.root.periods
-    if noise is None and periods is not None:
-        noise = SampleNoise.of(robot, periods, evaluator.rig.model.dof)
-    return filtered_covariance(evaluator, result, noise, robot.filter.half_width, speeds)
-
-
 def filtered_covariance(
     evaluator: Evaluator,
     result: Evaluated,
@@ -135,7 +110,7 @@ def filtered_covariance(
     half_width: float | None,
     speeds: JointSpeeds | None = None,
 ) -> Array:
-    """Predict what the covariance of the wrench would be with another filter.
+    """Predict the covariance of the contact wrench of MR-AD with a filter, maybe another one.
 
     Args:
         evaluator: which evaluated the signals.
@@ -185,7 +160,12 @@ def izmp_covariance(
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP, and as `filtered_covariance`.
     """
-    return point_covariance(result, wrench_covariance(evaluator, result, noise, speeds))
+    robot, periods = evaluator.rig.robot, evaluator.root.periods
+    if noise is None and periods is not None:
+        noise = SampleNoise.of(robot, periods, evaluator.rig.model.dof)
+    half_width = robot.filter.half_width
+    of_wrench = filtered_covariance(evaluator, result, noise, half_width, speeds)
+    return point_covariance(result, of_wrench)
 
 
 def point_covariance(result: Evaluated, of_wrench: Array) -> Array:

@@ -7,14 +7,13 @@ not, the stamp was wrong.
 """
 
 from collections import Counter
-from functools import reduce
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
 
 BACK = nanoseconds(1.0)
@@ -33,27 +32,7 @@ MOST_HELD = 10_000
 """And while no more samples than these come, in case their stamps stand still."""
 
 
-class Stamped(Protocol):
-    """Samples or messages in the order of arrival."""
-
-    @property
-    def stamps(self) -> Stamps:
-        """(T,) [ns]."""
-        ...
-
-    def rows(self: 'Batch', rows: slice) -> 'Batch':
-        """Some of them."""
-        ...
-
-    def followed_by(self: 'Batch', later: 'Batch') -> 'Batch':
-        """These, then the later ones."""
-        ...
-
-
-Batch = TypeVar('Batch', bound=Stamped)
-
-
-class ClockGate(Generic[Batch]):
+class ClockGate:
     """Follows the stamps of one topic.
 
     Attributes:
@@ -70,7 +49,7 @@ class ClockGate(Generic[Batch]):
     def reset(self) -> None:
         """Forget all stamps and what is held; the faults stay."""
         self.newest = 0
-        self.held: Batch | None = None
+        self.held: Samples | None = None
         self.turned: bool = False
         self._outdated = False
         self._left: int | None = None
@@ -81,24 +60,24 @@ class ClockGate(Generic[Batch]):
         """Time that the samples span which are held [s]."""
         return 0.0 if self.held is None else float(np.ptp(self.held.stamps)) / NANOSECONDS
 
-    def admit(self, batch: Batch) -> Batch:
+    def admit(self, samples: Samples) -> Samples:
         """Take samples in the order of arrival; return those of the present time."""
-        if not len(batch.stamps):
-            return batch
+        if not len(samples):
+            return samples
         if self.turned:
-            self._hold(batch)
-            return batch.rows(slice(0, 0))
+            self._hold(samples)
+            return samples.rows(slice(0))
         if self.held is None and not self._outdated and self._left is None:
-            steady, newest = _steady(batch.stamps, self.newest)
+            steady, newest = _steady(samples.stamps, self.newest)
             if steady:
                 self.newest = newest
-                return batch
-        admitted = [batch.rows(slice(0, 0))]
-        for row in range(len(batch.stamps)):
-            admitted += self._judge(batch.rows(slice(row, row + 1)))
-        return reduce(lambda before, later: before.followed_by(later), admitted)
+                return samples
+        admitted: list[Samples] = []
+        for row in range(len(samples)):
+            admitted += self._judge(samples.rows(slice(row, row + 1)))
+        return joined(admitted, samples)
 
-    def release(self) -> Batch | None:
+    def release(self) -> Samples | None:
         """Begin the new time of a clock that turned; return what was held, to be admitted."""
         held = self.held
         self.reset()
@@ -108,10 +87,10 @@ class ClockGate(Generic[Batch]):
         """Leave out what still comes from the time before, until this clock turns as well."""
         self._outdated = self.newest > 0
 
-    def _hold(self, batch: Batch) -> None:
-        self.held = batch if self.held is None else self.held.followed_by(batch)
+    def _hold(self, samples: Samples) -> None:
+        self.held = samples if self.held is None else self.held.followed_by(samples)
 
-    def _judge(self, one: Batch) -> list[Batch]:
+    def _judge(self, one: Samples) -> list[Samples]:
         """Judge one sample; return those of the present time that it settles."""
         stamp = int(one.stamps[0])
         if self.turned:
@@ -173,13 +152,13 @@ def _steady(stamps: Stamps, newest: int) -> tuple[bool, int]:
     return True, newest
 
 
-def _is_overdue(gate: ClockGate[Batch]) -> bool:
+def _is_overdue(gate: ClockGate) -> bool:
     """Whether a clock that was set back has waited for the others long enough."""
     held = 0 if gate.held is None else len(gate.held.stamps)
     return gate.held_for > LONGEST_WAIT or held > MOST_HELD
 
 
-class Clocks(Generic[Batch]):
+class Clocks:
     """The clocks of all topics of a robot; that of the joints leads, as theirs are the instants.
 
     Args:
@@ -191,14 +170,14 @@ class Clocks(Generic[Batch]):
 
     def __init__(self, leading: str) -> None:
         self.leading = leading
-        self.gates: dict[str, ClockGate[Batch]] = {}
+        self.gates: dict[str, ClockGate] = {}
 
-    def admit(self, name: str, batch: Batch) -> Batch:
+    def admit(self, name: str, samples: Samples) -> Samples:
         """Take samples of a topic; return those of the present time."""
         gate = self.gates.get(name)
         if gate is None:
             gate = self.gates[name] = ClockGate()
-        return gate.admit(batch)
+        return gate.admit(samples)
 
     @property
     def newest(self) -> int:
@@ -230,14 +209,14 @@ class Clocks(Generic[Batch]):
             if gate.turned and (leading is None or _is_overdue(gate))
         ]
 
-    def begin_new_time(self) -> dict[str, Batch]:
+    def begin_new_time(self) -> dict[str, Samples]:
         """Follow the leading clock; return what was held, to be admitted."""
         for gate in self._behind(self.gates[self.leading]):
             gate.expect_turn()
         held = {name: self.gates[name].release() for name in self.turned}
-        return {name: batch for name, batch in held.items() if batch is not None}
+        return {name: samples for name, samples in held.items() if samples is not None}
 
-    def _behind(self, leading: ClockGate[Batch]) -> list[ClockGate[Batch]]:
+    def _behind(self, leading: ClockGate) -> list[ClockGate]:
         """Clocks that have not turned yet: they are ahead of the leading one's new time."""
         assert leading.held is not None
         time = int(leading.held.stamps[-1])
