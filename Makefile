@@ -25,10 +25,6 @@ PAGES := paper itu_biped angular_momentum seesaw real
 LOGS ?=
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-COMPILE := from izmp_dynamics.model.robot_file import load_robot_file; \
-	from izmp_dynamics.pipeline.rig import make_rig; \
-	from izmp_dynamics.pipeline.standstill import compile_stages; \
-	compile_stages(make_rig(load_robot_file('$(ROBOT)')))
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
@@ -51,7 +47,7 @@ demo: $(READY)
 	$(BIN)/izmp replay demo/walk --robot $(ROBOT) -o demo/replay --overwrite
 
 test: $(READY)
-	@$(BIN)/python -c "$(COMPILE)" & # beside the checks, and not in each of the tests' processes
+	@$(BIN)/izmp compile & # beside the checks, and not in each of the tests' processes
 	compiling=$$!
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
