@@ -3,6 +3,7 @@
     python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
     python benchmarks/bench_graph.py --seconds 600 --only composed     # memory
     python benchmarks/bench_graph.py --only composed --quotas 1 0.5 0.3 0.2   # a slow computer
+    python benchmarks/bench_graph.py --table > table.md    # joints at 125, 500 and 1000 Hz
 
 A robot that stands is published with the stamps of now: joints at 500 Hz, the other sensors at
 the rate of the bus. The latency of an instant is the time from the stamp of the last sample that
@@ -17,6 +18,7 @@ computer that is so much slower; results are fresh as long as they are younger t
 import argparse
 import math
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -24,12 +26,16 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 os.environ.setdefault('ROS_DOMAIN_ID', '97')
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 JOINT_RATE = 500.0
+TABLE = (125.0, 500.0, 1000.0)
+"""Rates of the joints in the table [Hz]; the other sensors come at the rate of the bus."""
+
 AHEAD = 4
 """Joint samples that an instant of `central` waits for: one for the quotient, two for the outlier
 gate, one for the gate of stamps."""
@@ -127,6 +133,7 @@ def measure_relays(seconds, rate, kind):
         RESULT,
     )
     publisher = node.create_publisher(Imu, 'hop0', RESULT)
+    relays = SimpleNamespace(running={f'hop{k}': process for k, process in enumerate(chain)})
     try:
         with spinning(node):
             ready = wait_until(
@@ -135,15 +142,17 @@ def measure_relays(seconds, rate, kind):
             if not ready:
                 sys.exit(f'bench_graph: the relays ({kind}) did not start')
             time.sleep(1.0)
-            end = time.monotonic() + seconds
+            before, begin = usage(relays), time.monotonic()
+            end = begin + seconds
             while time.monotonic() < end:
                 publisher.publish(Imu(header=header(time.time_ns(), 'imu_link')))
                 time.sleep(1.0 / rate)
+            used = used_since(before, begin, relays)
     finally:
         for process in chain:
             process.kill()
             process.wait()
-    return latencies
+    return latencies, used
 
 
 @contextmanager
@@ -176,11 +185,12 @@ def spinning(node):
 class Publisher:
     """A process of its own publishes; see `publish`."""
 
-    def __init__(self, sensor_rate, shift):
+    def __init__(self, sensor_rate, shift, joint_rate):
         import subprocess
 
+        rates = ['--sensors', str(sensor_rate), '--joints', str(joint_rate)]
         self.process = subprocess.Popen(
-            [sys.executable, __file__, '--publish', str(shift), '--sensors', str(sensor_rate)]
+            [sys.executable, __file__, '--publish', str(shift), *rates]
         )
 
     def stop(self):
@@ -189,13 +199,14 @@ class Publisher:
         self.process.wait()
 
 
-def publish(sensor_rate, shift):
+def publish(sensor_rate, shift, joint_rate):
     """Publish a standing robot with the stamps of now, on time.
 
     Args:
         sensor_rate: of all but the joints [Hz].
         shift: joint samples by which the other sensors are later than the instants, which are
             the multiples of their period.
+        joint_rate: [Hz].
     """
     import rclpy
 
@@ -205,8 +216,8 @@ def publish(sensor_rate, shift):
     rclpy.init()
     node = rclpy.create_node('robot')
     robot = StandingRobot(node, load_robot_file(ROBOT))
-    divisor = round(JOINT_RATE / sensor_rate)
-    step = round(1e9 / JOINT_RATE)
+    divisor = round(joint_rate / sensor_rate)
+    step = round(1e9 / joint_rate)
     while robot.joints.get_subscription_count() < 1 or robot.imu.get_subscription_count() < 1:
         time.sleep(0.05)
     time.sleep(2.0)
@@ -260,7 +271,16 @@ def usage(processes):
     return found
 
 
-def last_needed(instant, sensor_stamp, sensor_rate):
+def used_since(before, begin, processes):
+    """Name → part of a core since then, and resident memory then and now [MB]."""
+    after, elapsed = usage(processes), time.monotonic() - begin
+    return {
+        name: ((after[name][0] - before[name][0]) / elapsed, before[name][1], after[name][1])
+        for name in after
+    }
+
+
+def last_needed(instant, sensor_stamp, sensor_rate, joint_rate):
     """Stamp of the last sample that an instant needs [ns].
 
     Of the joints the one `AHEAD` of it; of the other sensors the one at it or, if there is none,
@@ -269,10 +289,10 @@ def last_needed(instant, sensor_stamp, sensor_rate):
     period = round(1e9 / sensor_rate)
     apart = (sensor_stamp - instant) % period
     others = instant + (apart + period if apart else 0)
-    return max(instant + round(AHEAD / JOINT_RATE * 1e9), others)
+    return max(instant + round(AHEAD / joint_rate * 1e9), others)
 
 
-def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0):
+def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0, joint_rate=JOINT_RATE):
     """Run the graph in processes of these names; return latencies and what it used."""
     import rclpy
     from geometry_msgs.msg import PointStamped
@@ -288,7 +308,9 @@ def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0):
 
     def take(message):
         now, stamp = time.time_ns(), stamp_of(message)
-        latencies.append((now - last_needed(stamp, sensors['stamp'], sensor_rate)) * 1e-9)
+        latencies.append(
+            (now - last_needed(stamp, sensors['stamp'], sensor_rate, joint_rate)) * 1e-9
+        )
 
     def take_imu(message):
         sensors['stamp'] = stamp_of(message)
@@ -303,7 +325,7 @@ def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0):
         processes.environment['ROS_DOMAIN_ID'] = os.environ['ROS_DOMAIN_ID']
         for name in names:
             processes.start(name)
-        publisher = Publisher(sensor_rate, shift)
+        publisher = Publisher(sensor_rate, shift, joint_rate)
         try:
             if not wait_until(lambda: len(latencies) > 200):
                 logs = '\n'.join(processes.log(name)[-2000:] for name in names)
@@ -319,14 +341,49 @@ def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0):
                     past = time.monotonic() - begin
                     print(f'{"":<30} {past:4.0f} s: {memory:.1f} MB', flush=True)
                 time.sleep(seconds % MINUTE)
-            measured, elapsed = list(latencies), time.monotonic() - begin
-            after = usage(processes)
+            measured, used = list(latencies), used_since(before, begin, processes)
         finally:
             publisher.stop()
-    return measured, {
-        name: ((after[name][0] - before[name][0]) / elapsed, before[name][1], after[name][1])
-        for name in after
-    }
+    return measured, used
+
+
+def make_table(seconds):
+    """Print latency and CPU at all rates as a table, beside relays and `ros2 topic echo`."""
+    from test.node_processes import GRAPH
+
+    print('| what | joints [Hz] | median [ms] | p99 [ms] | largest [ms] | CPU [% of a core] |')
+    print('|---|---|---|---|---|---|')
+
+    def row(name, rate, latencies, used):
+        figures = ' | '.join(f'{each:.2f}' for each in percentiles(latencies))
+        cpu = 100.0 * sum(part for part, _, _ in used.values())
+        print(f'| {name} | {rate:.0f} | {figures} | {cpu:.0f} |', flush=True)
+
+    for rate in TABLE:
+        for kind in EXECUTORS:
+            row(f'{HOPS} relays, {kind}', rate, *measure_relays(seconds, rate, kind))
+        sensors = min(rate, TABLE[0])
+        for title, names in (('composed', ('composed',)), ('separate', GRAPH)):
+            row(title, rate, *measure_graph(names, seconds, sensors, joint_rate=rate))
+        if shutil.which('ros2'):
+            with echoing() as echo:
+                measure_graph(('composed',), seconds, sensors, joint_rate=rate)
+                row('ros2 topic echo /mr_ad/izmp', rate, [], used_since(*echo))
+
+
+@contextmanager
+def echoing():
+    """Let `ros2 topic echo` print the IZMPs meanwhile; give what `used_since` takes."""
+    import subprocess
+
+    with open(os.devnull, 'w') as nowhere:
+        process = subprocess.Popen(['ros2', 'topic', 'echo', '/mr_ad/izmp'], stdout=nowhere)
+    running = SimpleNamespace(running={'echo': process})
+    try:
+        yield usage(running), time.monotonic(), running
+    finally:
+        process.kill()
+        process.wait()
 
 
 def main():
@@ -334,6 +391,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--seconds', type=float, default=30.0)
     parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
+    parser.add_argument('--joints', type=float, default=JOINT_RATE, help=argparse.SUPPRESS)
+    parser.add_argument('--table', action='store_true', help='latency and CPU at all rates')
     parser.add_argument('--only', choices=('relays', 'composed', 'separate'))
     parser.add_argument('--quotas', type=float, nargs='+', help='parts of the time, 0 to 1')
     parser.add_argument('--relay', nargs=3, help=argparse.SUPPRESS)
@@ -347,7 +406,7 @@ def main():
     if options.relay:
         relay(*options.relay)
     elif options.publish is not None:
-        publish(options.sensors, options.publish)
+        publish(options.sensors, options.publish, options.joints)
     else:
         rclpy.init()
         run(options)
@@ -358,6 +417,9 @@ def run(options):
     """Measure relays, the composed and the separate graph."""
     from test.node_processes import GRAPH
 
+    if options.table:
+        make_table(options.seconds)
+        return
     load = os.getloadavg()[0]
     print(f'{os.cpu_count()} cores, load {load:.1f} before; joints at {JOINT_RATE:.0f} Hz, '
           f'other sensors at {options.sensors:.0f} Hz, bus at 125 Hz')  # fmt: skip
@@ -369,7 +431,7 @@ def run(options):
         return
     bare = {}
     for kind in EXECUTORS if options.only in (None, 'relays') else ():
-        latencies = measure_relays(options.seconds / 2, 125.0, kind)
+        latencies, _ = measure_relays(options.seconds / 2, 125.0, kind)
         bare[kind] = say(f'{HOPS} relays, {kind}', latencies)
     for title, names in (('composed', ('composed',)), ('separate', GRAPH)):
         if options.only not in (None, title):
