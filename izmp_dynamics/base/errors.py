@@ -34,8 +34,8 @@ class IzmpError(Exception):
         return _remade, (type(self), self.args), vars(self)
 
 
-def _remade(kind: type[IzmpError], said: tuple[object, ...]) -> IzmpError:
-    return kind.__new__(kind, *said)
+def _remade(kind: type[IzmpError], arguments: tuple[object, ...]) -> IzmpError:
+    return kind.__new__(kind, *arguments)
 
 
 class ModelError(IzmpError):

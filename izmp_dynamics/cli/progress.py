@@ -67,12 +67,12 @@ def fleet_progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]
         def show(done: int, bags: int, size: int, total: int) -> None:
             nonlocal shown
             now = time.monotonic()
-            said = progress_line(done, bags, size, now - begin) if total else f'{bags} bags found'
-            bar(done / bags if total else 0.0, said)
+            text = progress_line(done, bags, size, now - begin) if total else f'{bags} bags found'
+            bar(done / bags if total else 0.0, text)
             if not (quiet or is_terminal) and now - shown >= PERIOD:
                 shown = now
                 left = time_left(done, bags, now - begin)
-                print(f'izmp: {said}{left}', file=sys.stderr, flush=True)
+                print(f'izmp: {text}{left}', file=sys.stderr, flush=True)
 
         yield show
 

@@ -105,10 +105,10 @@ def read_settings(cls: type[Settings], path: Path, check: Check = no_check) -> S
     reader = _Reader(path, cls)
     with reader.collecting():
         settings: Settings = reader.record(cls, node, '')
-    said = [(mistake.kind, mistake.data.get('keys')) for mistake in reader.mistakes]
+    reported = [(mistake.kind, mistake.data.get('keys')) for mistake in reader.mistakes]
     for mistake in check(reader.texts()):
         keys = mistake.data.get('keys')
-        if keys is None or (mistake.kind, keys) not in said:
+        if keys is None or (mistake.kind, keys) not in reported:
             with reader.collecting():
                 reader.fail_at_key('', mistake, node)
     if reader.mistakes:
@@ -124,10 +124,10 @@ def together(mistakes: Sequence[RobotFileError], path: Path | None = None) -> Ro
     if len(mistakes) == 1:
         return mistakes[0]
     found = sorted(mistakes, key=lambda mistake: typing.cast('int', mistake.data.get('line', 0)))
-    said = [str(mistake).removeprefix(f"'{path}', ") for mistake in found]
+    sentences = [str(mistake).removeprefix(f"'{path}', ") for mistake in found]
     place = f"'{path}' has" if path else 'there are'
     number = f'{len(found)} mistakes{" or more" * (len(found) >= MOST_MISTAKES)}'
-    message = '\n  '.join([f'{place} {number}:', *said])
+    message = '\n  '.join([f'{place} {number}:', *sentences])
     return RobotFileError(message, kind='several', path=path, mistakes=tuple(found))
 
 

@@ -172,18 +172,6 @@ class RootStage(Stage):
         omega: Array = self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T
         return omega
 
-    def forget(self, before: int) -> None:
-        """Drop samples that no instant from `before` [ns] on needs."""
-        super().forget(before)
-        for stream in self.streams:
-            stream.buffer.forget(before)
-
-    def trim(self) -> None:
-        """Drop samples that are too old to be needed."""
-        super().trim()
-        for stream in self.streams:
-            stream.buffer.trim()
-
     def _from_array(self, instants: Stamps) -> RootState:
         paired: Paired = self.imu.at(instants)
         forces = np.empty((len(instants), 1 + len(self.accelerometers), 3))

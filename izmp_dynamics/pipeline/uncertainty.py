@@ -59,8 +59,8 @@ class JointSpeeds:
             speed = np.nan_to_num(speed)
             if self._mean is None:
                 self._mean = speed
-            kept = np.exp(-abs(stamp - self._last) / NANOSECONDS / self._memory)
-            self._last, self._mean = stamp, speed + kept * (self._mean - speed)
+            faded = np.exp(-abs(stamp - self._last) / NANOSECONDS / self._memory)
+            self._last, self._mean = stamp, speed + faded * (self._mean - speed)
             means[k] = self._mean
         return means
 
@@ -200,8 +200,8 @@ def _root_covariance(
     """(K, 9, 9) of φ, ω and ω̇."""
     gain, mount = sample_gain(half_width, periods[0]), rig.imu
     if array is not None:
-        kept = [sample_gain(half_width, period).value for period in periods]
-        force = np.sqrt(kept * np.mean(noise.force**2, axis=1))
+        gains = [sample_gain(half_width, period).value for period in periods]
+        force = np.sqrt(gains * np.mean(noise.force**2, axis=1))
         axes = [len(sensor.axes) for sensor in array.accelerometers]
         gyro = float(np.sqrt(gain.value * np.mean(noise.gyroscope**2)))
         return array_covariance(array, angular_velocity, np.repeat(force, axes), gyro)

@@ -218,8 +218,7 @@ class WorldStage(Stage):
     def trim(self) -> None:
         """Drop samples that are too old to be needed."""
         self._locate()
-        for buffer in (self._located, *(stream.buffer for stream in self.streams)):
-            buffer.trim()
+        super().trim()
 
     def flush(self, final: bool = True) -> None:
         """Take in the last samples, as nothing follows; see `Stage`."""

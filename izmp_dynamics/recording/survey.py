@@ -86,17 +86,17 @@ class Survey:
 
     def _read(self) -> dict[str, list[Any]]:
         """Read until every topic has had messages, but keep only those of the beginning."""
-        kept: defaultdict[str, list[Any]] = defaultdict(list)
+        beginning: defaultdict[str, list[Any]] = defaultdict(list)
         bag, uses = self.topics.bag, self.topics.uses
         stop = (bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
         for batch in bag.batches(self.topics.names, 1.0):
             for signal, use in uses.items():
                 read = credible(use.read(batch, self.model.joint_names))
-                if batch.start < stop or not any(len(part) for part in kept[signal]):
-                    kept[signal].append(read)
+                if batch.start < stop or not any(len(part) for part in beginning[signal]):
+                    beginning[signal].append(read)
             if batch.end > stop and all(use.steps for use in uses.values()):
                 break
-        return kept
+        return beginning
 
     def _groups(self, joints: list[Any]) -> tuple[JointGroup, ...]:
         positions, present, stamps = _joined(joints, 'positions', 'present', 'stamps')

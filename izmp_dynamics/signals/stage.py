@@ -87,17 +87,21 @@ class Stage:
             count = part.decided(instants[:count], newest)
         return count
 
+    @property
+    def _all_buffers(self) -> Iterable[SampleBuffer]:
+        return dict.fromkeys((*self.sources, *self._buffers))
+
     def forget(self, before: int) -> None:
         """Drop samples that no instant from `before` [ns] on needs."""
-        for source in self.sources:
-            source.forget(before)
+        for buffer in self._all_buffers:
+            buffer.forget(before)
         for part in self.parts:
             part.forget(before)
 
     def trim(self) -> None:
         """Drop samples that are too old to be needed, where no instants wait."""
-        for source in self.sources:
-            source.trim()
+        for buffer in self._all_buffers:
+            buffer.trim()
         for part in self.parts:
             part.trim()
 
