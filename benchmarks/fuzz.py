@@ -3,9 +3,10 @@
 Every case spoils a sound recording of a simulated sway (bytes and records of mcap files, bytes and
 rows of sqlite3 files, messages, metadata.yaml), the robot file or the URDF, and runs `izmp check`
 and `izmp replay` (`izmp model` too) on it, in children with limits of time and memory; what is
-usable is replayed once in four cases. Allowed are complete results, all numbers finite, and
-refusals in one sentence that leave nothing behind; the commands must agree. A case follows from
-seed and number alone::
+usable is replayed once in four cases. With --others each case runs one of draft, calibrate,
+compare, compare-runs, export, fleet, experiments real and replay --expect in their place. Allowed
+are complete results, all numbers finite, and refusals in one sentence that leave nothing behind;
+check and replay must agree. A case follows from seed and number alone::
 
     python benchmarks/fuzz.py --seed 7 --minutes 30
     python benchmarks/fuzz.py --seed 7 --case 1234 --keep case    # again, its files kept
@@ -27,6 +28,7 @@ from pathlib import Path
 
 from fuzz_case import HARMLESS, KINDS, Case, Verdict, clear
 from fuzz_inputs import ROBOT, Inputs
+from fuzz_others import OtherCase
 
 from izmp_dynamics.cli.main import main as izmp
 
@@ -56,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument('--case', type=int, help='this one only, and what came of it')
     parser.add_argument('--first', type=int, default=0, help='number of the first case')
     parser.add_argument('--kinds', nargs='+', choices=KINDS, default=KINDS)
+    parser.add_argument('--others', action='store_true', help='commands other than check, replay')
     parser.add_argument('--seconds', type=float, default=20.0, help='CPU time of a command')
     parser.add_argument('--recording', type=Path, help='of the sway; simulated by default')
     parser.add_argument('--keep', type=Path, metavar='DIR', help='keep the files of the last case')
@@ -93,6 +96,13 @@ def _warm_up(inputs: Inputs, scratch: Path) -> None:
         for command in (['check', *given], ['replay', *given, '-o', str(scratch / 'warm')]):
             if izmp(command):
                 sys.exit('The sound recording is refused.')
+        warm = str(scratch / 'warm')
+        izmp(['compare-runs', warm, warm, '-o', str(scratch / 'compared')])  # loads Matplotlib
+    inputs.result.update(
+        (str(path.relative_to(scratch / 'warm')), path.read_bytes())
+        for path in (scratch / 'warm').rglob('*')
+        if path.is_file()
+    )
     gc.collect()
     gc.freeze()
 
@@ -102,7 +112,9 @@ def _run(
 ) -> Iterator[Verdict]:
     """Run a case, if its kind is wanted, and tell what to know about it."""
     clear(folder)
-    case = Case(inputs, options.seed, number, folder.absolute(), tuple(options.kinds))
+    case = (OtherCase if options.others else Case)(
+        inputs, options.seed, number, folder.absolute(), tuple(options.kinds)
+    )
     if case.runs:
         verdict = case.run(options.seconds)
         _tell(number, verdict, options)

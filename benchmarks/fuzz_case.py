@@ -177,7 +177,8 @@ class Case:
         replay = ['replay', *given, '-o', str(self.folder / 'out'), '--storage', storage]
         return [*commands, replay]
 
-    def _judge(self, ended: Ended) -> None:
+    def _judge_ending(self, ended: Ended, statuses: tuple[int, ...] = (0, 1)) -> None:
+        """Judge how a command ended and what it printed."""
         said = f'{ended.command}: {_excerpt(ended.err or ended.out)}'
         if ended.status < 0:
             number = signal.Signals(-ended.status)
@@ -189,7 +190,7 @@ class Case:
             raise FaultError('memory', said)
         if _CONTROL.search(ended.out + ended.err):
             raise FaultError('control characters', repr(said))
-        if ended.status not in (0, 1):
+        if ended.status not in statuses:
             raise FaultError(f'status {ended.status}', said)
         if ended.status == 0 and ended.err:
             raise FaultError('remarks on stderr', said)
@@ -197,6 +198,10 @@ class Case:
             ended.out if not ended.err else _SENTENCE.fullmatch(ended.err)
         ):
             raise FaultError('no sentence', said)
+
+    def _judge(self, ended: Ended) -> None:
+        self._judge_ending(ended)
+        said = f'{ended.command}: {_excerpt(ended.err or ended.out)}'
         if ended.status == 1 and ended.command == 'replay' and (ended.out or not ended.err):
             raise FaultError('no sentence', said)
         if ended.command == 'replay' and ended.status == 0:

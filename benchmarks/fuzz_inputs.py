@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -50,6 +50,7 @@ class Inputs:
         robot: robot file; it names the URDF `robot.urdf`.
         full_robot: one that states nearly every key.
         urdf: the URDF.
+        result: of a replay of the sound recording, file name → content; filled when it is known.
     """
 
     messages: tuple[Message, ...]
@@ -57,6 +58,7 @@ class Inputs:
     robot: bytes
     full_robot: bytes
     urdf: bytes
+    result: Files = field(default_factory=dict)
 
     @classmethod
     def of_recording(cls, bag: Path, scratch: Path) -> 'Inputs':

@@ -225,6 +225,18 @@ def test_an_imu_in_units_of_g_or_upside_down_is_remarked_on(drafted):
     assert '° off the vertical' in drafted(turned)[1]
 
 
+@pytest.mark.filterwarnings('error')
+def test_numbers_that_are_none_do_not_matter(drafted):
+    def rubbish(recording):
+        for topic, path in ((LEFT, 'wrench.force'), (IMU, 'linear_acceleration')):
+            recording[topic][path][100:104] = 1e308
+
+    (robot, _), (sound, _) = drafted(rubbish), drafted()
+    assert robot.imu == sound.imu
+    assert [foot.sole for foot in robot.feet] == [foot.sole for foot in sound.feet]
+    assert [foot.wrench.topic for foot in robot.feet] == [f.wrench.topic for f in sound.feet]
+
+
 def test_the_imu_of_a_foot_is_not_that_of_the_body(drafted):
     def on_the_foot(recording):
         recording.drop('/imu')

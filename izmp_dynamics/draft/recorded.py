@@ -1,9 +1,12 @@
 """The sensors in a recording: their topics, and what they say in its first minute."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.messages import (
@@ -23,6 +26,9 @@ from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSITIONS, WRENCH
 
 LENGTH = 60.0
 """Part of the recording that is looked at, from its first message on [s]."""
+
+LARGEST = 1e9
+"""A number that is larger is none of a sensor, in any unit."""
 
 TEXT = 'std_msgs/msg/String'
 
@@ -68,7 +74,9 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
         raws = begin.topics if begin is not None else {}
 
         def read(read_batch: Callable[[RawMessages], Kind], *of: str) -> dict[str, Kind]:
-            batches = {name: read_batch(raws[name]) for name in raws if types[name] in of}
+            batches = {
+                name: _credible(read_batch(raws[name])) for name in raws if types[name] in of
+            }
             return {name: batch for name, batch in batches.items() if len(batch)}
 
         found = Recorded(
@@ -88,6 +96,16 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
                 kind='not_in_bag', path=path, msgtype=msgtype,
             )  # fmt: skip
     return found
+
+
+def _credible(batch: Any) -> Any:
+    """A batch with NaN in place of numbers that no sensor reads."""
+    arrays = {
+        name: np.where(np.abs(value) < LARGEST, value, np.nan)
+        for name, value in vars(batch).items()
+        if isinstance(value, np.ndarray) and value.dtype == np.float64
+    }
+    return dataclasses.replace(batch, **arrays)
 
 
 def _description(bag: BagReader, types: Mapping[str, str]) -> str | None:
