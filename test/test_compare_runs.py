@@ -243,6 +243,8 @@ def test_where_one_file_cannot_be_written_there_is_none(tmp_path):
     (tmp_path / 'taken').write_text('a file, and no folder')
     with raising(StoreError, 'not_written'):
         write_files({'numbers.csv': b'', 'taken/index.html': b''}, tmp_path)
+    with raising(StoreError, 'not_written'):
+        write_files({'numbers.csv': b'', 300 * 'x': b''}, tmp_path / 'new')
     assert [path.name for path in tmp_path.iterdir()] == ['taken']
 
 

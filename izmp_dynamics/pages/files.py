@@ -1,5 +1,6 @@
 """The files of a page: pictures, tables, the page itself."""
 
+import contextlib
 import csv
 import io
 from pathlib import Path
@@ -19,9 +20,13 @@ def write_files(files: dict[str, bytes], folder: Path) -> None:
     Raises:
         StoreError: if the folder cannot be written.
     """
+    made = not folder.exists()
     try:
         write_together({folder / name: content for name, content in files.items()})
     except OSError as error:
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise StoreError(
             f"Results cannot be written to '{folder}': {error.strerror or error}.",
             kind='not_written',
