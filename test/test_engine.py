@@ -22,6 +22,7 @@ from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes, results
 
+from .credentials import configured
 from .raising import raising
 
 
@@ -52,7 +53,7 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
         with (
-            dask.config.set(_configured(client.security)),
+            dask.config.set(configured(client.security)),
             connected(Cluster(scheduler=client.scheduler.address), 1) as other,
         ):
             found |= dict(outcomes(other, _behave, [15]))
@@ -60,15 +61,6 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 16)}
     assert 'free variable' not in caplog.text
-
-
-def _configured(security):
-    """Credentials as Dask's configuration holds them, in place of files."""
-    return {
-        'distributed.comm.tls.ca-file': security.tls_ca_file,
-        'distributed.comm.tls.client.cert': security.tls_client_cert,
-        'distributed.comm.tls.client.key': security.tls_client_key,
-    }
 
 
 def test_who_has_no_credentials_is_refused():

@@ -30,6 +30,7 @@ from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
 from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 
+from ..credentials import configured
 from ..raising import raising
 from .walking import ROBOT_FILE
 
@@ -315,7 +316,8 @@ def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
 def cluster():
     """Two processes that wait for runs."""
     pytest.importorskip('distributed')
-    with connected(Cluster(2), 2) as client:
+    dask = pytest.importorskip('dask')
+    with connected(Cluster(2), 2) as client, dask.config.set(configured(client.security)):
         yield Cluster(scheduler=client.scheduler.address)
 
 
