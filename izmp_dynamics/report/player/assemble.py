@@ -119,7 +119,7 @@ def _series(plot: Plot, block: Block) -> dict[str, Any]:
                 'width': trace.style.width,
                 'dashes': trace.style.dashes,
                 'opacity': trace.style.opacity,
-                'values': block.add(trace.values),
+                'values': block.add(_shortened(trace.values)),
             }
             for trace in plot.traces
         ],
@@ -147,24 +147,37 @@ def _scene(scene: Scene, playback: Playback, shapes: list[Shape], block: Block) 
             for shape in shapes
         ],
         'feet': [
-            {'name': foot.name, 'sole': block.add(sole)}
+            {'name': foot.name, 'sole': block.add(_micrometres(sole))}
             for foot, sole in zip(scene.evaluation.feet, playback.soles, strict=True)
         ],
         'loaded': block.add(playback.loaded, 'i2'),
-        'polygon': block.add(playback.polygon),
+        'polygon': block.add(_micrometres(playback.polygon)),
         'tracks': [
             {
                 'name': name,
                 'label': label_of(name),
                 'colour': styles.style_of(name).colour,
-                'points': block.add(points),
+                'points': block.add(_micrometres(points)),
                 'forces': block.add(playback.forces[name]),
             }
             for name, points in playback.points.items()
         ],
-        'com': block.add(playback.com),
+        'com': block.add(_micrometres(playback.com)),
         'push': block.add(playback.push),
     }
+
+
+def _micrometres(points: Array) -> Array:
+    """Points [m] without the digits below, which would make the page larger."""
+    rounded: Array = np.round(points, 6) + 0.0
+    return rounded
+
+
+def _shortened(values: Array) -> Array:
+    """Values to a part in 2¹⁸: the rest of the mantissa, mostly noise, would be half the page."""
+    bits = values.astype('<f4').view('<u4')
+    shortened: Array = np.where(np.isfinite(values), (bits + 0x20) & ~np.uint32(0x3F), bits)
+    return shortened.astype('<u4').view('<f4')
 
 
 def _integers(poses: Array, reach: float) -> Array:
