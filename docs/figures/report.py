@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 INSTANT = 5.95  # [s] a step of the walk
-PICTURES = {'report.png': (1180, 940), 'report_plays.png': (1180, 1480)}  # [px] from the top
+PICTURES = {'report.png': (1366, 860), 'report_plays.png': (1366, 1180)}  # [px] from the top
 
 
 def main(page: Path) -> None:
