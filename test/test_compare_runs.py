@@ -259,7 +259,13 @@ def test_what_is_no_result_is_refused(result, tmp_path):
     del report['events']
     (older / 'report.json').write_text(json.dumps(report))
     assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'run izmp replay again')
-    for damage in ({'events': [{'begin': 0.0}]}, {'feet': 7}, {'verdict': {}}, {'duration': None}):
+    for damage in (
+        {'events': [{'begin': 0.0}]},
+        {'feet': 7},
+        {'verdict': {}},
+        {'duration': None},
+        {'start_stamp': 1e400},
+    ):
         report = json.loads((result / 'report.json').read_text()) | damage
         (older / 'report.json').write_text(json.dumps(report))
         assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'is damaged')

@@ -173,7 +173,8 @@ def load_report(folder: Path) -> Mapping[str, Any]:
 def _is_whole(report: Mapping[str, Any]) -> bool:
     """Whether there is what is read of a report."""
     kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
-             'root': str, 'robot': str, 'duration': float | int}  # fmt: skip
+             'root': str, 'robot': str, 'duration': float | int,
+             'start_stamp': int | None}  # fmt: skip
     return (
         all(isinstance(report.get(key), kind) for key, kind in kinds.items())
         and {'reason', 'headline', 'state', 'judged_by'} <= report['verdict'].keys()
