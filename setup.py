@@ -96,8 +96,8 @@ setup(
         'ros': [f'{name}; {ROS_WHEELS}' for name in ROS_PACKAGES],
         # An interactive report: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
         'page': ['k3d>=3.2,<4', 'uplot-python>=1.1', 'trimesh>=4', 'pycollada>=0.7'],
-        # Not among what `make` installs: it wants numpy 2 and Python 3.11, and takes 0.6 GB.
         'view': ['viser>=1.0'],  # the running robot in a web browser
+        # Not among what `make` installs: it wants numpy 2 and Python 3.11, and takes 0.6 GB.
         'rerun': ['rerun-sdk>=0.41'],
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
         'fleet': [
