@@ -108,10 +108,12 @@ setup(
             'itables>=2.4,<3',
             'uplot-python>=1.1',
         ],
+        'completion': ['shtab>=1.7'],  # of the command line, by the shell
         'pandas': ['pandas>=2'],  # Evaluation.to_dataframe
-        'docs': ['sphinx>=8', 'myst-parser>=4'],
+        'docs': ['sphinx>=8', 'myst-parser>=4', 'furo>=2024.8'],
         'test': [
             'pytest>=9',
+            'shtab>=1.7',
             'pytest-xdist>=3.7',
             'hypothesis>=6',
             'daqp>=0.8',

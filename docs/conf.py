@@ -16,8 +16,7 @@ extensions = ['sphinx.ext.autodoc', 'sphinx.ext.napoleon', 'myst_parser']
 source_suffix = {'.rst': 'restructuredtext', '.md': 'markdown'}
 exclude_patterns = ['figures']
 myst_heading_anchors = 3
-html_theme = 'alabaster'
-html_theme_options = {'page_width': '1200px'}
+html_theme = 'furo' if importlib.util.find_spec('furo') else 'alabaster'  # rosdoc2 lacks it
 
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'none'  # shape, unit and frame of an array are in the text

@@ -54,6 +54,28 @@ def test_help_names_every_command_and_its_options():
         assert option in izmp('replay', '--help').out
 
 
+@pytest.mark.parametrize(
+    ('arguments', 'near'), [(('repaly',), 'replay'), (('simulate', 'wlak'), 'walk')]
+)
+def test_a_misspelt_command_is_answered_with_the_nearest(arguments, near):
+    assert izmp(*arguments).err.endswith(f"; did you mean '{near}'?\n")
+
+
+def test_completion_is_a_script_of_bash():
+    pytest.importorskip('shtab')
+    outcome = izmp('--print-completion', 'bash')
+    assert outcome.status == 0
+    assert 'compare-runs' in outcome.out
+
+
+def test_json_of_a_model_is_what_the_table_shows():
+    found = json.loads(izmp('model', BIPED31, '--json').out)
+    assert found['usable']
+    assert f'{found["mass"]:.3f} kg' in izmp('model', BIPED31).out
+    assert len(found['joints']) == 31
+    assert found['problems'] == []
+
+
 def test_version():
     assert izmp('--version').out == f'izmp_dynamics {izmp_dynamics.__version__}'
 

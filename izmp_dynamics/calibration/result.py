@@ -1,19 +1,17 @@
 """What a calibration found: as values, in sentences, as a page, for programs and a terminal."""
 
-import dataclasses
-import json
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import izmp_dynamics
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.held_out import HeldOut
 from izmp_dynamics.calibration.parameters import LAG
+from izmp_dynamics.files.plain_json import as_json
 
 FORMAT = 'izmp_dynamics calibration 1'
 
@@ -272,18 +270,7 @@ def trade_off_lines(result: CalibrationResult) -> list[str]:
 
 def render_json(result: CalibrationResult) -> str:
     """The result for programs; what is not a number is null."""
-    plain = dataclasses.asdict(result)
-    plain['files'] = {name: str(path) for name, path in result.files.items()}
-    plain = {'format': FORMAT, 'sentences': sentences(result), **plain}
-    return json.dumps(_finite(plain), indent=2, ensure_ascii=False, allow_nan=False) + '\n'
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return as_json({'format': FORMAT, 'sentences': sentences(result), **vars(result)})
 
 
 def render_html(result: CalibrationResult, trial: Trial | None = None) -> str:

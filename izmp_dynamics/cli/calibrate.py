@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
+from izmp_dynamics.cli.terminal import add_json_option
 
 
 def add_parser(subparsers: Any) -> None:
@@ -47,6 +48,7 @@ def add_parser(subparsers: Any) -> None:
         '--overwrite', action='store_true', help='replace an earlier result in OUT'
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Calibrate; 1 if the calibration is refused."""
     from izmp_dynamics.calibration.calibrate import estimate_corrections
     from izmp_dynamics.calibration.files import write_calibration
-    from izmp_dynamics.calibration.result import summary
+    from izmp_dynamics.calibration.result import render_json, summary
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -74,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
         result = write_calibration(calibration, options.output, options.overwrite)
-    if not options.quiet:
+    if options.json:
+        print(render_json(result), end='')
+    elif not options.quiet:
         for line in summary(result):
             print(printable(line))
         for name, path in result.files.items():

@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.files.plain_json import as_json
+
 CONFUSING = frozenset({'feet_exchanged', 'imu_against_all', 'tilted_force'})
 """Findings with which nothing can be said about the force sensors."""
 
@@ -19,17 +22,17 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; 1 if a replay would fail."""
-    from rich.console import Console
-
     from izmp_dynamics.calibration.force_sensors import force_sensor_findings
     from izmp_dynamics.check import check
     from izmp_dynamics.cli.check_view import show_result
     from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.cli.terminal import make_console
     from izmp_dynamics.model.robot_file import load_robot_file
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
@@ -37,5 +40,8 @@ def run(options: argparse.Namespace) -> int:
         result = check(options.bag, robot, progress)
         if result.usable and not result.kinds & CONFUSING:
             result = result.with_findings(force_sensor_findings(options.bag, robot))
-    show_result(Console(highlight=False), result)
+    if options.json:
+        print(as_json({'usable': result.usable, **vars(result)}), end='')
+    else:
+        show_result(make_console(), result)
     return 0 if result.usable else 1

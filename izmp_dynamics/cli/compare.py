@@ -1,11 +1,12 @@
 """`izmp compare`: methods against a reference on one's own recording."""
 
 import argparse
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.files.plain_json import as_json
 
 if TYPE_CHECKING:
     from izmp_dynamics.compare.compare import Comparison
@@ -36,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
         help='ground_truth (of a simulation), cop (the feet), mr_ad or ir_md '
         '(default: ground_truth)',
     )
-    parser.add_argument('--json', action='store_true', help='for programs: JSON, lengths in m')
+    add_json_option(parser)
     parser.add_argument('--quiet', action='store_true', help='no progress bar')
     parser.set_defaults(run=run)
 
@@ -52,33 +53,17 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar('Comparing', options.quiet) as progress:
         comparisons = compare_bag(options.bag, robot, methods, options.reference, progress)
     if options.json:
-        print(_as_json(options.reference, comparisons))
+        print(as_json({'reference': options.reference, 'methods': comparisons}), end='')
     else:
         _print_table(options.reference, comparisons)
     return 0
 
 
-def _as_json(reference: str, comparisons: 'Sequence[Comparison]') -> str:
-    found = {'reference': reference, 'methods': [asdict(one) for one in comparisons]}
-    return json.dumps(_without_infinity(found), indent=2, allow_nan=False)
-
-
-def _without_infinity(value: Any) -> Any:
-    """Replace numbers that JSON cannot hold by null."""
-    if isinstance(value, dict):
-        return {key: _without_infinity(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_infinity(item) for item in value]
-    if isinstance(value, float) and (value != value or value in (float('inf'), float('-inf'))):
-        return None
-    return value
-
-
 def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from izmp_dynamics.cli.terminal import make_console
     from izmp_dynamics.pages.picture import number
 
     table = Table(title=f'Against {reference}, in nif', title_justify='left', box=None)
@@ -94,7 +79,7 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
                 one.method, axis, number(found.relative, 2), number(found.paper, 2),
                 *(number(1e3 * length, 3) for length in lengths), str(found.count),
             )  # fmt: skip
-    console = Console()
+    console = make_console()
     console.print(table)
     console.print('Σ: Σ|f − f_ref| / Σ|f_ref|; Δ: the relative error of the paper', style='dim')
     for one in comparisons:

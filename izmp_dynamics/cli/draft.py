@@ -5,6 +5,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.files.plain_json import as_json
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -26,6 +29,7 @@ def add_parser(subparsers: Any) -> None:
         '-o', '--output', type=Path, required=True, metavar='FILE', help='robot file, *.yaml'
     )
     parser.add_argument('--overwrite', action='store_true', help='replace FILE')
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -35,6 +39,10 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.draft.write import write_draft
 
     guesses = write_draft(options.bag, options.urdf, options.output, options.overwrite)
+    if options.json:
+        text = options.output.read_text(encoding='utf-8')
+        print(as_json({'file': options.output, 'text': text, 'to_check': guesses}), end='')
+        return 0
     for line in options.output.read_text(encoding='utf-8').splitlines():
         print(printable(line))
     print()

@@ -6,13 +6,16 @@ add theirs by entry points of the group izmp_dynamics.commands: modules with `ad
 
 import argparse
 import atexit
+import difflib
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -33,6 +36,7 @@ from izmp_dynamics.cli import (
 )
 from izmp_dynamics.cli.process import keep_freed_memory, use_one_blas_thread
 from izmp_dynamics.cli.terminal import accept_any_encoding, printable
+from izmp_dynamics.files.libraries import library
 from izmp_dynamics.nodes.start_up import interrupt
 
 _OWN = (
@@ -141,14 +145,52 @@ def commands() -> tuple[Any, ...]:
     return (*_OWN, *(found.load() for found in entry_points(group='izmp_dynamics.commands')))
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the nearest choice in place of all where one is misspelt."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong, _, choices = message.partition(' (choose from ')
+        given = re.search(r"invalid choice: '(.*)'$", wrong)
+        if given is not None:
+            near = difflib.get_close_matches(given[1], re.findall(r'[\w-]+', choices), n=1)
+            message = f"{wrong}; did you mean '{near[0]}'?" if near else message
+        super().error(message)
+
+
+class _PrintCompletion(argparse.Action):
+    """Prints what a shell completes the command with."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        try:
+            shtab = library('shtab', 'Shell completion')
+        except IzmpError as error:
+            parser.error(str(error))
+        _complete_files(parser, shtab.FILE)
+        print(shtab.complete(parser, values))
+        parser.exit()
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
+    for action in parser._actions:
+        if action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, files)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog='izmp',
         description='Dynamics and imaginary zero-moment point of legged robots.',
     )
     parser.add_argument(
         '--version', action='version', version=f'izmp_dynamics {izmp_dynamics.__version__}'
     )
+    parser.add_argument(
+        '--print-completion', choices=('bash', 'zsh', 'tcsh'), action=_PrintCompletion,
+        help='print completion for a shell, to be evaluated by it',
+    )  # fmt: skip
     subparsers = parser.add_subparsers(metavar='COMMAND', required=True)
     for command in commands():
         command.add_parser(subparsers)

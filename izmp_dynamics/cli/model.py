@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from izmp_dynamics.model.robot_file import RobotFile
     from izmp_dynamics.model.robot_model import RobotModel
 
+from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.files.plain_json import as_json
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -27,28 +30,30 @@ def add_parser(subparsers: Any) -> None:
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )
     parser.add_argument('--plot', type=Path, metavar='FILE', help='draw it into a picture')
+    add_json_option(parser)
     parser.add_argument('--all', action='store_true', help='fold nothing away')
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the model; 1 if it cannot be used."""
-    from rich.console import Console
-
-    from izmp_dynamics.cli.model_view import show_model, show_problems
-    from izmp_dynamics.cli.terminal import printable
+    from izmp_dynamics.cli.model_view import model_facts, show_model, show_problems
+    from izmp_dynamics.cli.terminal import make_console, printable
     from izmp_dynamics.model.audit import audit
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
     from izmp_dynamics.model.urdf import read_urdf
 
-    console = Console(highlight=False)
+    console = make_console()
     robot = None
     if options.urdf.suffix.lower() in ('.yaml', '.yml'):
         robot = load_robot_file(options.urdf)
     urdf = robot.read_urdf() if robot is not None else read_urdf(options.urdf)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
+        if options.json:
+            print(as_json({'usable': False, 'problems': problems}), end='')
+            return 1
         sentence = printable(f"Robot '{urdf.robot.name}' cannot be used:")
         console.print(sentence, style='bold', markup=False)
         show_problems(console, problems)
@@ -57,6 +62,10 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(urdf, root)
     if options.plot is not None:
         draw(options.plot, model, robot, options.all)
+    if options.json:
+        facts = model_facts(model, robot)
+        print(as_json({'usable': True, **facts, 'problems': problems}), end='')
+        return 0
     show_model(console, model, robot, options.all)
     show_problems(console, problems)
     if options.plot is not None:

@@ -1,6 +1,7 @@
 """How `izmp model` shows a robot."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -40,6 +41,35 @@ def show_model(
     _print_frames(console, model, robot, folded)
     if folded:
         console.print(Text('… folded away; --all shows everything', style='dim'))
+
+
+def model_facts(model: RobotModel, robot: RobotFile | None = None) -> dict[str, Any]:
+    """What `show_model` prints in full, for programs, in SI units."""
+    zero = model.tree.inertia_at_rest().getCOG()
+    kinds = {segment.joint: segment.kind for segment in model.tree.segments}
+    limits = (
+        model.position_lower, model.position_upper, model.velocity_limit, model.effort_limit
+    )  # fmt: skip
+    return {
+        'name': model.name,
+        'root': model.root,
+        'mass': model.total_mass,
+        'centre_of_mass': [zero[k] for k in range(3)],
+        'sha256': model.sha256,
+        'links': [
+            {
+                'name': segment.link, 'parent': segment.parent, 'joint': segment.joint,
+                'kind': segment.kind, 'mass': segment.segment.getInertia().getMass(),
+            }
+            for segment in model.tree.segments
+        ],
+        'joints': [
+            {'name': name, 'kind': kinds[name]}
+            | dict(zip(('lower', 'upper', 'velocity', 'effort'), found, strict=True))
+            for name, *found in zip(model.joint_names, *limits, strict=True)
+        ],
+        'frames': sensor_frames(model, robot),
+    }  # fmt: skip
 
 
 def show_problems(console: Console, problems: Sequence[Problem]) -> None:

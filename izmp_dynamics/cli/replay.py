@@ -91,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
         _write(options.junit, junit_error(str(options.bag), str(error) or repr(error)))
         raise
     status = _state(result.expectations)
+    met = sum(expectation.met for expectation in result.expectations)
     text = junit_xml(str(options.bag), result.expectations, result.summary.verdict.text)
     _write(options.junit, text)
     if not options.quiet:
@@ -100,6 +101,8 @@ def run(options: argparse.Namespace) -> int:
         for line in (verdict, result.summary.verdict.advice, *result.summary.remarks, *figures):
             if line:
                 print(printable(line))
+        if result.expectations:
+            print(f'{met} of {len(result.expectations)} limits met')
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
     return status

@@ -1,7 +1,12 @@
 """What a terminal cannot show, or must not obey."""
 
+import argparse
 import re
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _UNPRINTABLE = re.compile(
     r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]'
@@ -38,3 +43,21 @@ def accept_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, 'reconfigure'):
             stream.reconfigure(errors='backslashreplace')
+
+
+_WIDE = 10_000
+"""Columns of a table that goes into a pipe or file, where nothing may be wrapped."""
+
+
+def make_console() -> 'Console':
+    """Make what prints tables: as wide as the terminal, without limit in a pipe or file."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDE)
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    text = 'for programs: JSON in SI units (docs/command_line.md), no table'
+    parser.add_argument('--json', action='store_true', help=text)

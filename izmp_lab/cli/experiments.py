@@ -58,6 +58,10 @@ def _add_real_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--logs', type=Path, metavar='FOLDER', help='where the recordings are (default: none)'
     )
+    parser.add_argument(
+        '--robot', type=Path, metavar='FILE',
+        help='robot file of all recordings (default: the robot*.yaml beside each)',
+    )  # fmt: skip
 
 
 def _add_seesaw_options(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +143,8 @@ def run(options: argparse.Namespace) -> int:
             print(f'{mark}  {picture.name:13} {fact.label}: {fact} (expected {fact.wanted})')
         for each in results.missing:
             print(f'{each.item}: {each.why}')
+        if options.quick and not all(fact.holds for _, fact in results.claims):
+            print('--quick makes few repetitions: a FAILS may come from that; run without it.')
         print(f'Page: {results.page}')
     return int(options.strict and not all(fact.holds for _, fact in results.claims))
 
@@ -192,7 +198,7 @@ def _real(options: argparse.Namespace) -> Any:
     from izmp_lab.studies.real.logs import LogStudy
     from izmp_lab.studies.real.page import NOTHING
 
-    study = LogStudy.of(options.logs)
+    study = LogStudy.of(options.logs, options.robot)
     for sentence in study.skipped:
         print(sentence)
     if not study.found:

@@ -154,7 +154,7 @@ class LogStudy:
     skipped: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, folder: Path | None) -> 'LogStudy':
+    def of(cls, folder: Path | None, robot: Path | None = None) -> 'LogStudy':
         """Find the recordings.
 
         A recording is a folder with a metadata.yaml. Its robot files are the `robot*.yaml` beside
@@ -163,13 +163,14 @@ class LogStudy:
 
         Args:
             folder: where to look; None for nowhere.
+            robot: robot file of all recordings; None for those beside them.
         """
         if folder is None:
             return cls()
         found, skipped = [], []
         for metadata in sorted(Path(folder).rglob('metadata.yaml')):
             bag = metadata.parent
-            logs = _logs_of(bag)
+            logs = _logs_of(bag) if robot is None else [Log(bag.name, bag, robot)]
             if not logs:
                 skipped.append(
                     f"'{bag}' has no robot*.yaml, so its topics and soles are not known; put one "
