@@ -13,7 +13,7 @@ import yaml
 import izmp_dynamics
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.check import check
-from izmp_dynamics.cli.main import commands
+from izmp_dynamics.cli.main import _parser, commands
 from izmp_dynamics.cli.process import VARIABLES
 from izmp_dynamics.model.robot_file import load_robot_file
 
@@ -46,8 +46,9 @@ def test_wrong_usage_shows_the_usage(arguments):
 def test_help_names_every_command_and_its_options():
     outcome = izmp('--help')
     assert (outcome.status, outcome.err) == (0, '')
-    for command in commands():
-        name = command.__name__.rpartition('.')[2].replace('_', '-')
+    (subcommands,) = _parser()._subparsers._group_actions
+    assert len(subcommands.choices) == len(commands())
+    for name in subcommands.choices:
         assert re.search(rf'\b{name}\b', outcome.out)
         assert izmp(name, '--help').status == 0
     for option in ('--robot', '--overwrite', '--storage', '--low-pass', '--quiet'):
