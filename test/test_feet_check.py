@@ -9,7 +9,7 @@ from izmp_dynamics.diagnosis.forces import UNITS, feet_findings, in_air, motion_
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.verdict.summary import summary_of
 
-from .report_scenarios import GRAVITY, MASS, standing, walking
+from .report_scenarios import GRAVITY, HEIGHT, MASS, bump, standing, walking
 
 
 @pytest.fixture(scope='module')
@@ -75,6 +75,18 @@ def test_exchanged_feet_are_named(motion):
     assert finding.kind == 'feet_exchanged'
     assert 'feet[left_foot].wrench.topic' in finding.remedy
     assert 'feet[right_foot].wrench.topic' in finding.remedy
+
+
+def test_a_fall_that_shifts_the_load_against_the_izmp_exchanges_no_feet():
+    """It stands on both feet alike, then tips to one side with the load on the other foot."""
+    evaluation = standing(9.4, offset=bump(9.1, 1.0, 1.0))
+    late = evaluation.time > 9.1
+    drop = 0.9 * HEIGHT * np.clip((evaluation.time - 9.0) / 0.5, 0.0, 1.0)
+    com = evaluation.com - drop[:, None] * evaluation.normal
+    shares = [np.where(late, share, 0.5) * MASS * GRAVITY for share in (0.1, 0.9)]
+    tips = with_forces(dataclasses.replace(evaluation, com=com), lambda _: shares)
+    assert 'feet_exchanged' in [finding.kind for finding in feet_findings(tips)]
+    assert summary_of(tips).verdict.state == 'fell'
 
 
 def crawling(exchanged=()):

@@ -127,7 +127,7 @@ def feet_findings(
     if measured and len(measured) == len(feet):
         total = np.sum([foot.normal_force for foot in feet], axis=0)
         yield from _compare_with_weight(total[stands], weight, unused_wrenches)
-        yield from _exchanged(evaluation, total)
+        yield from _exchanged(evaluation, total, stands)
         yield from _turned(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
         yield Finding(
@@ -191,12 +191,13 @@ def _compare_with_weight(
     )
 
 
-def _exchanged(evaluation: Evaluation, total: Array) -> Iterator[Finding]:
+def _exchanged(evaluation: Evaluation, total: Array, stands: Flags | slice) -> Iterator[Finding]:
     """Find two feet whose sensors are each other's: by steps, or by the shift of weight.
 
     Steps show it of robots with any number of feet, if joints and flat soles show which foot is in
     the air; the shift of weight only of bipeds, as the place of the IZMP does not determine how
-    more than two feet share the load.
+    more than two feet share the load, and only while the robot stands: one that falls over an
+    edge may shift it either way.
     """
     feet = evaluation.feet
     steps = np.diff(evaluation.stamps)
@@ -223,7 +224,7 @@ def _exchanged(evaluation: Evaluation, total: Array) -> Iterator[Finding]:
             f"while foot '{name}' is in the air, its sensor measures {most:.0%} of what both "
             'measure'
         )
-    follows = _load_follows(evaluation, *feet) if len(feet) == 2 else float('nan')
+    follows = _load_follows(evaluation, *feet, stands) if len(feet) == 2 else float('nan')
     if name and follows > 0.0:
         return  # a heel that rises is no foot in the air
     if not name and not stepped and follows < AGAINST:
@@ -316,7 +317,7 @@ def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
     return found
 
 
-def _load_follows(evaluation: Evaluation, one: Foot, other: Foot) -> float:
+def _load_follows(evaluation: Evaluation, one: Foot, other: Foot, stands: Flags | slice) -> float:
     """Correlation of the feet's shares and the place of the IZMP between them; NaN if unknown."""
     track = evaluation.tracks.get('mr_ad')
     if track is None:
@@ -326,6 +327,7 @@ def _load_follows(evaluation: Evaluation, one: Foot, other: Foot) -> float:
     with np.errstate(invalid='ignore', divide='ignore'):
         place = np.einsum('ki,ki->k', track.point - other.sole.mean(axis=1), across) / length
         share = one.normal_force / (one.normal_force + other.normal_force)
+    place, share = place[stands], share[stands]
     known = np.isfinite(place + share) & (np.abs(share) < 10.0)
     if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
         return float('nan')
