@@ -40,7 +40,8 @@ def judge(tipping):
         return stage.evaluate(
             given.joints.select(rows),
             given.root.select(rows),
-            given.world.R[rows, :, 2],
+            given.up[rows],
+            given.up[rows],
             given.ground.select(rows),
             groups if known else (),
         )

@@ -342,3 +342,20 @@ def test_an_alarm_is_not_lost_in_a_filter_that_settles(fall, biped31):
     verdict = summary_of(twin(fall, biped31, until(1.45), low_pass=4.0)).verdict
     assert verdict.state == 'unclear'
     assert 'Stable' not in verdict.headline
+
+
+def test_without_an_orientation_the_alarm_is_hardly_later(biped31, tmp_path):
+    """The sole tips with the robot, slowly after this push: its normal is no vertical."""
+    from izmp_lab.simulation.physics import Push
+    from izmp_lab.simulation.scenarios import simulate_sway
+
+    push = Push('trunk', np.array([55.0, 0.0, 0.0]), start=2.0, duration=0.2)
+    assert simulate_sway(biped31, tmp_path / 'bag', pushes=[push]).fall
+    known, guessed = (
+        twin(tmp_path / 'bag', biped31, change)
+        for change in (lambda signals: None, lambda signals: signals.pop('orientation'))
+    )
+    assert known.fall_alarm.any()
+    assert guessed.fall_alarm.any()
+    first, later = (each.time[np.argmax(each.fall_alarm)] for each in (known, guessed))
+    assert later == pytest.approx(first, abs=0.15)

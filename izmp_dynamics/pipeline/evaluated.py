@@ -25,6 +25,7 @@ class Evaluated:
         joints: q, q̇, q̈.
         root: ω, ω̇, φ.
         world: pose and velocity of the root in the world.
+        up: (K, 3) unit vector [-] against gravity, by the orientation, else by gyroscope and φ.
         com: (K, 3) centre of mass [m].
         wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin; those
             that the sensors allow.
@@ -38,6 +39,7 @@ class Evaluated:
     joints: JointKinematics
     root: RootState
     world: WorldState
+    up: Array
     com: Array
     wrenches: dict[str, Array]
     points: dict[str, Array]
@@ -60,6 +62,7 @@ class Evaluated:
             self.joints.select(rows),
             self.root.select(rows),
             self.world.rows(rows),
+            self.up[rows],
             self.com[rows],
             some(self.wrenches),
             some(self.points),

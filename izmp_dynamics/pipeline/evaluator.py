@@ -26,6 +26,7 @@ from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.signals.samples import Signals
 from izmp_dynamics.signals.stage import PATIENCE, TIDY_AFTER, Stage
 
@@ -155,13 +156,18 @@ class Evaluator:
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         points, margins = ground.judge(wrenches)
+        measured = world.R[:, 2]
+        up = self._vertical.push(
+            joints.stamps, root.angular_velocity, root.proper_acceleration, measured
+        )
         fall = None
         if self._fall is not None and self._judges:
-            fall = self._fall.evaluate(joints, root, world.R[:, 2], ground, self.joints.groups)
+            fall = self._fall.evaluate(joints, root, up, measured, ground, self.joints.groups)
         return Evaluated(
             joints=joints,
             root=root,
             world=world,
+            up=up,
             com=com,
             wrenches=wrenches,
             points=points,
@@ -183,7 +189,7 @@ class Evaluator:
         if self.stages.computes & {'mr_ad', 'ir_md'}:
             wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root))
             wrenches = {'mr_ad': wrench} if 'mr_ad' in self.stages.computes else {}
-        return Evaluated(joints, root, world, com, wrenches, {}, {}, ground)
+        return Evaluated(joints, root, world, world.R[:, 2], com, wrenches, {}, {}, ground)
 
     # ---- Samples in, instants out -------------------------------------------------------------
 
@@ -353,6 +359,7 @@ class Evaluator:
         self._located.begin()
         if self._stance is not None:
             self._stance.reset()
+        self._vertical = Vertical(self.rig.robot.gravity)
         if self._fall is not None:
             self._fall.reset()
 

@@ -16,6 +16,10 @@ from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm, FallRisk
 from izmp_dynamics.stability.held_joints import held_joints, unknown_foot
 from izmp_dynamics.stability.velocity_noise import VelocityNoise
 
+UNMEASURED = np.radians(1.0)
+"""Standard deviation of a vertical that no orientation measures [rad]: times the height h of the
+centre of mass it moves the capture point, as that times √(g/h) in the velocity would."""
+
 _NOT_YET = 'it is not known yet which joints are published'
 
 
@@ -46,6 +50,7 @@ class FallStage:
         joints: JointKinematics,
         root: RootState,
         up: Array,
+        measured: Array,
         ground: Ground,
         groups: Sequence[JointGroup],
     ) -> FallRisk:
@@ -55,6 +60,8 @@ class FallStage:
             joints: q, q̇, q̈.
             root: ω.
             up: (K, 3) vertical in the root frame; where it is unknown, the normal of the ground.
+            measured: (K, 3) the same by a measured orientation alone; elsewhere it may be wrong by
+                `UNMEASURED`, which widens what is known of the velocity.
             ground: soles and which of them carry load.
             groups: joints that are published together; empty while that is not known.
 
@@ -73,6 +80,11 @@ class FallStage:
             joints.accelerations, feet.corners, feet.foot, up, ground.loaded, feet.forces,
         )  # fmt: skip
         noise = self._noise.push(joints.stamps, change, self._ratio)
+        if not all_finite(measured):
+            guessed: Array = ~np.isfinite(measured).all(axis=1) * UNMEASURED**2
+            height = np.einsum('ki,ki->k', up, com - feet.corners.mean(axis=1))
+            error = guessed * self._robot.gravity * np.nan_to_num(height)
+            noise = noise + error[:, None, None] * np.eye(3)
         return self._alarm.push(
             Balance(
                 joints.stamps, up, com, velocity, feet.corners, feet.foot, ground.loaded, noise

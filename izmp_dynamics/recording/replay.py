@@ -26,7 +26,6 @@ from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.results.topics import TRACKS, external_of
-from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
 from izmp_dynamics.stability.support_polygon import outlines
@@ -68,7 +67,6 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
         compile_stages(rig, live=False)
         nowhere = np.zeros((1, 3))
         outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
-        Vertical(1.0).push(np.zeros(1, np.int64), nowhere, nowhere, nowhere)
     return Evaluator(
         rig,
         recording.groups,
@@ -136,7 +134,6 @@ class Collector:
         self._columns: defaultdict[str, Column] = defaultdict(partial(Column, self.columns))
         self._motion_step = max(1, round(recording.robot.rates.bus / MOTION_RATE))
         self._count = 0
-        self._vertical = Vertical(recording.robot.gravity)
 
     def add(self, results: Evaluated) -> None:
         """Take the results of one span."""
@@ -146,7 +143,7 @@ class Collector:
 
     def _of(self, results: Evaluated) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         """Rows of what `Evaluation`, its tracks, feet and motion have, each by its name there."""
-        stamps, rig, root, fall = results.stamps, self.recording.rig, results.root, results.fall
+        stamps, rig, fall = results.stamps, self.recording.rig, results.fall
         nothing = np.full((len(stamps), 6), np.nan)
         yield 'stamps', stamps
         yield 'normal', results.plane.normal
@@ -156,8 +153,7 @@ class Collector:
         yield 'world_R_root', results.world.R
         external = external_of(results, rig)
         yield 'external_force', (nothing if external is None else external)[:, :3]
-        omega, phi = root.angular_velocity, root.proper_acceleration
-        yield 'up', self._vertical.push(stamps, omega, phi, results.world.R[:, 2])
+        yield 'up', results.up
         yield 'fall_probability', nothing[:, 0] if fall is None else fall.probability
         yield 'fall_alarm', np.zeros(len(stamps), np.bool_) if fall is None else fall.alarm
         for name in TRACKS:
