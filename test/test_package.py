@@ -66,7 +66,7 @@ IN_ROS = {  # packages without a telling suffix, and their dependency where it h
     'webots_ros2_driver': 'webots_ros2_driver',
     'xacro': 'xacro',
 }
-DOCUMENTS = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+DOCUMENTS = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 
 
 def module_of(path: Path) -> str:
