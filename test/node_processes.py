@@ -60,7 +60,8 @@ class Processes:
     """Starts nodes as processes of their own and stops them at the end."""
 
     def __init__(self, folder):
-        self.environment = os.environ | {
+        left = (name for name in os.environ if not name.endswith('DEFAULT_PROFILES_FILE'))
+        self.environment = {name: os.environ[name] for name in left} | {
             'ROS_DOMAIN_ID': str(free_domain()),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
             'ROS_LOG_DIR': str(folder),

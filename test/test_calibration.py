@@ -177,7 +177,7 @@ def test_where_nothing_is_wrong_nothing_is_changed(true, walks, tmp_path, capsys
     assert 'turns by 0° only' in printed
     page = (out / 'report.html').read_text(encoding='utf-8')
     assert f'<title>biped31: Your sensors agree to {gap} mm</title>' in page.replace('\xa0', ' ')
-    assert 'verdict refused' not in page
+    assert 'class="verdict fell"' not in page
     assert {path.name for path in out.iterdir()} == {'report.html', 'report.json'}
     report = json.loads((out / 'report.json').read_text(encoding='utf-8'))
     assert (report['accepted'], report['agrees']) == (False, True)
@@ -197,7 +197,7 @@ def test_a_refusal_says_what_to_record_even_if_quiet(walks, true, tmp_path, caps
     printed = capsys.readouterr()
     assert not printed.out
     assert 'Record 20 s of walking in which nobody pushes the robot' in printed.err
-    assert 'verdict refused' in (out / 'report.html').read_text(encoding='utf-8')
+    assert 'class="verdict fell"' in (out / 'report.html').read_text(encoding='utf-8')
 
 
 TURNED = {

@@ -92,7 +92,7 @@ class DifferenceStage(ABC, Generic[State]):
 
         Args:
             stamps: (T,) as recorded [ns].
-            inputs: (T, …) each, see `INPUTS`.
+            inputs: (T, …) each, in the order of `INPUTS` [SI units].
 
         Returns:
             The instants that have a quotient; the `StampVerdict` (T,) of each sample (0 if used).
@@ -112,7 +112,7 @@ class DifferenceStage(ABC, Generic[State]):
 
         Args:
             stamps: (T,) in the order of arrival [ns].
-            inputs: (T, …) each, see `INPUTS`.
+            inputs: (T, …) each, in the order of `INPUTS` [SI units].
 
         Raises:
             ShapeError: if an input has another shape.

@@ -19,11 +19,14 @@ class Waiting:
         self.now = 100.0
         monkeypatch.setattr(simulation, 'time', SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(simulation, 'Execution', lambda *given: 'moves')
-        self.names, self.missing = [], []
+        self.names, self.missing, self.starting = [], [], False
         self.node = SimpleNamespace(
             get_subscriptions_info_by_topic=self.infos, get_namespace=lambda: '/',
             get_logger=Mock(), _joints='/joint_states',
-            _listeners=SimpleNamespace(missing=lambda: self.missing), _clock_publisher=object(),
+            _listeners=SimpleNamespace(
+                missing=lambda: self.missing, are_starting=lambda missing: self.starting
+            ),
+            _clock_publisher=object(),
             _plan=None, _plant=None, _run=None, _next_look=0.0,
             _subscribed_since=None, _waiting_since=None,
         )  # fmt: skip
@@ -80,4 +83,12 @@ def test_a_graph_that_stays_incomplete_is_not_waited_for_for_ever(monkeypatch):
 def test_the_graph_of_another_namespace_is_somebody_else(monkeypatch):
     waiting = Waiting(monkeypatch)
     waiting.names, waiting.missing = ['other/acd'], [('acd', 'joint_states')]
+    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
+
+
+def test_nodes_that_compile_are_waited_for_longer(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing, waiting.starting = ['acd'], [('izmp', 'imu')], True
+    assert waiting.begins_after(2 * PATIENCE) is None
+    waiting.missing = []
     assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
