@@ -209,7 +209,7 @@ def _stuck(
     return Finding(
         Reason.HANGS.value,
         'warning',
-        f'{use.topic}{some} hangs for {total:.2f} s in all ({spans}): {what} while the '
+        f'{use.topic}{some} is stuck for {total:.2f} s in all ({spans}): {what} while the '
         'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
         'Is its driver, its bus or its computer held up?',
     )
@@ -274,10 +274,7 @@ def health_findings(evaluation: Evaluation, robot: RobotFile) -> Iterator[Findin
 def _why_no_sample(robot: RobotFile) -> str:
     """What leaves an instant without a sample of a signal."""
     gap, half_width = 1e3 * robot.pairing.max_gap, robot.filter.half_width
-    why = (
-        f'There are more than {gap:.0f} ms between its measurements (pairing.max_gap; messages '
-        'that repeat the one before are none)'
-    )
+    why = f'It has gaps longer than {gap:.0f} ms (pairing.max_gap; repeated messages do not count)'
     if half_width is None:
         return f'{why}, or it begins later or ends earlier than the joints.'
     return (

@@ -351,6 +351,6 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
             'unexplained_force',
             'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
-            f'differ for a moment, by up to {newtons(forces.largest_error)}. As large differences '
-            'occur throughout, they are errors of model or sensors: no push follows from them.',
+            f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences are '
+            'usual in this recording: they are errors of model or sensors, not pushes.',
         )
