@@ -33,6 +33,7 @@ from izmp_dynamics.calibration.solver import Blocks, Quadratic, scatter
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import NO_CORRECTION
 from izmp_dynamics.signals.samples import Samples
@@ -342,7 +343,7 @@ def test_joints_of_two_publishers_are_all_in_a_segment(joints, apart):
     rig = SimpleNamespace(
         imu=SimpleNamespace(correction=NO_CORRECTION),
         model=SimpleNamespace(total_mass=1.0),
-        robot=SimpleNamespace(gravity=9.81),
+        robot=SimpleNamespace(gravity=9.81, imu=Imu()),
         feet=(),
     )
     signals = {

@@ -89,6 +89,20 @@ def test_a_fall_that_shifts_the_load_against_the_izmp_exchanges_no_feet():
     assert summary_of(tips).verdict.state == 'fell'
 
 
+def test_a_heel_that_rises_is_no_foot_in_the_air():
+    """The foot that carries rolls over a toe that its sole does not have, as of a human."""
+    evaluation = standing(duration=6.0)
+    shares = [0.5 + 0.45 * side * np.sin(2.1 * evaluation.time) for side in (1, -1)]
+    feet = []
+    for foot, share in zip(evaluation.feet, shares, strict=True):
+        rises = 0.03 * (share > 0.9)[:, None, None] * evaluation.normal[:, None, :]
+        feet.append(dataclasses.replace(foot, sole=foot.sole + rises))
+    evaluation = dataclasses.replace(evaluation, feet=tuple(feet))
+    assert all(in_air(evaluation, foot).any() for foot in evaluation.feet)
+    forces = [share * MASS * GRAVITY for share in shares]
+    assert not list(feet_findings(with_forces(evaluation, lambda _: forces)))
+
+
 def crawling(exchanged=()):
     """Four flat feet, one of which is lifted by 3 cm at a time while the others share the load.
 

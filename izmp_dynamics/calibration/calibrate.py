@@ -13,7 +13,12 @@ from izmp_dynamics.calibration.files import Calibration, corrected_inertials, co
 from izmp_dynamics.calibration.findings import result_of
 from izmp_dynamics.calibration.force_sensors import with_mountings
 from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
-from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, check_groups, make_layout
+from izmp_dynamics.calibration.parameters import (
+    DEFAULT_GROUPS,
+    IMU_GROUPS,
+    check_groups,
+    make_layout,
+)
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import results
@@ -198,11 +203,14 @@ def _read(
 
 
 def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:
+    """Groups to try; an IMU that is derived from the pose has neither mounting nor biases."""
+    of_imu = IMU_GROUPS if rig.robot.imu.from_position else ()
     if wanted is not None:
-        return [wanted]
-    choices = [DEFAULT_GROUPS]
+        return [tuple(g for g in wanted if g not in of_imu)]
+    usual = tuple(g for g in DEFAULT_GROUPS if g not in of_imu)
+    choices = [usual]
     if any(foot.sensor and not foot.normal_only for foot in rig.feet):
         # a matrix holds rotation and gain, and a mass cannot be distinguished from a gain
-        rest = tuple(g for g in DEFAULT_GROUPS if g not in ('payload', 'ft_rotation'))
+        rest = tuple(g for g in usual if g not in ('payload', 'ft_rotation'))
         choices.append(check_groups((*rest, 'ft_matrix')))
     return choices

@@ -17,7 +17,7 @@ from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.inertias import tensor, transformation
-from izmp_dynamics.calibration.parameters import LAG, Layout
+from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
 from izmp_dynamics.calibration.result import CalibrationResult, render_html, render_json
 from izmp_dynamics.model.feet import Foot, FootWrench
@@ -60,8 +60,13 @@ class Calibration:
 
 def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
     """The robot file with what was estimated, on top of what it stated."""
+    position = robot.position
+    if position is not None:
+        delay = _number(position.delay + layout.value(x, POSE_DELAY, 1)[0])
+        position = dataclasses.replace(position, delay=delay)
     return dataclasses.replace(
         robot,
+        position=position,
         imu=_imu(robot.imu, layout, x),
         feet=tuple(_foot(foot, layout, x) for foot in robot.feet),
     )

@@ -22,11 +22,17 @@ DEFAULT_GROUPS = tuple(
 )
 """What is estimated unless stated otherwise."""
 
+IMU_GROUPS = ('imu_rotation', 'gyroscope_bias', 'accelerometer_bias')
+"""Groups about a measured IMU."""
+
 GAINS = ('ft_scale', 'ft_matrix')
 """Groups with what the readings of force sensors are multiplied by."""
 
 LEVEL = 'level'
 """Group of what is not corrected: how far from level each sole is while it rests."""
+
+POSE_DELAY = 'position.delay'
+"""Name of the delay of a pose that an IMU is derived from."""
 
 LAG = 'imu.gyroscope_delay'
 """Name of how much later than the accelerometer the gyroscope is."""
@@ -170,8 +176,11 @@ def make_layout(
     axes = ('x', 'y', 'z')
     with_sensor = [foot for foot in rig.feet if foot.sensor is not None]
     six_axis = [foot for foot in with_sensor if not foot.normal_only]
-    add('delays', 'imu.delay', (), 's', 0.05)
-    add('delays', LAG, (), 's', 0.01)
+    if rig.robot.imu.from_position:
+        add('delays', POSE_DELAY, (), 's', 0.05)
+    else:
+        add('delays', 'imu.delay', (), 's', 0.05)
+        add('delays', LAG, (), 's', 0.01)
     for foot in with_sensor:
         add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05)
     add('imu_rotation', 'imu.rotation', axes, 'rad', 10.0 * DEGREE)

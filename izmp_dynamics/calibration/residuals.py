@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, cross
 from izmp_dynamics.calibration.inertias import SIZE, LinkInertia, moved, regressor
-from izmp_dynamics.calibration.parameters import LAG, Layout
+from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.segments import RATE, Instants
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad_batch import mr_ad_batch
@@ -206,7 +206,8 @@ def _turned(R: Array, vectors: Array) -> Array:
 def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
     """φ, ω and ω̇ of the root from the IMU, less its errors."""
     rig = instants.rig
-    force = instants.times + layout.value(x, 'imu.delay', 1)
+    delay = layout.value(x, 'imu.delay', 1) + layout.value(x, POSE_DELAY, 1)
+    force = instants.times + delay
     gyro = force + layout.value(x, LAG, 1)
     R = rig.imu.R @ Rotation.from_rotvec(layout.value(x, 'imu.rotation', 3)).as_matrix()
     omega = (instants.imu.at(gyro)[:, :3] - layout.value(x, 'imu.gyroscope_bias', 3)) @ R.T

@@ -10,7 +10,7 @@ import izmp_dynamics
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.held_out import HeldOut
-from izmp_dynamics.calibration.parameters import LAG
+from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY
 from izmp_dynamics.files.plain_json import as_json
 
 FORMAT = 'izmp_dynamics calibration 1'
@@ -183,7 +183,7 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
 def _sensor(item: str) -> str:
     if item.startswith('feet['):
         return f"the force sensor of foot '{item[len('feet[') : item.rindex(']')]}'"
-    return 'the gyroscope' if item == LAG else 'the IMU'
+    return {LAG: 'the gyroscope', POSE_DELAY: 'the pose'}.get(item, 'the IMU')
 
 
 def _capital(text: str) -> str:

@@ -28,13 +28,16 @@ from izmp_dynamics.pipeline.limits import (
     LARGEST_JOINT_POSITION,
     LARGEST_LOAD,
     LARGEST_MOTION,
+    LARGEST_POSE,
     too_large,
 )
+from izmp_dynamics.pipeline.pose_imu import imu_of_poses
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import credible_stamps
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.gyroscope_delay import realigned
+from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
@@ -119,6 +122,11 @@ def read_segments(
     parts: defaultdict[str, list[Samples]] = defaultdict(list)
     with BagReader(path) as bag:
         recording = Recording(bag, robot, model)
+        if recording.only_ir_md:
+            reason = next(found.sentence for found in recording.missing if found.kind == 'no_imu')
+            raise ReplayError(
+                f"'{path}' cannot be calibrated from: {reason}", kind='no_imu', path=path
+            )
         for foot, joints in recording.held_joints.items():
             raise ReplayError(
                 f"'{path}' cannot be calibrated from: {unknown_foot(foot, joints)}. {REMEDY}",
@@ -142,7 +150,8 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
         signals: by name as `pipeline.evaluator` takes them, in any order of their stamps.
     """
     joints = _usable(signals.get('joints'), Correction(), whole=False)
-    imu = _usable(signals.get('imu'), rig.imu.correction, LARGEST_MOTION)
+    read = _derived(rig, signals) if rig.robot.imu.from_position else signals.get('imu')
+    imu = _usable(read, rig.imu.correction, LARGEST_MOTION)
     imu = realigned(imu, rig.imu.correction.gyroscope_delay)
     load = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
     feet = {
@@ -151,6 +160,22 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
         if foot.sensor is not None
     }
     return tuple(_cut(joints, imu, feet))
+
+
+def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
+    """The IMU of a robot that has none, from its pose; not across gaps."""
+    position, orientation = signals['position'], signals['orientation']
+    rows = rotations(orientation.values)[1]
+    stamps, one, other = np.intersect1d(
+        position.stamps, orientation.stamps[rows], return_indices=True
+    )
+    values = np.hstack([position.values[one], orientation.values[rows][other]])
+    assert rig.position is not None
+    poses = _usable(Samples(stamps, values), rig.position.correction.timing(), LARGEST_POSE)
+    if len(poses) < 3:
+        return Samples.empty(6)
+    near = np.diff(poses.stamps) <= _longest_step(poses.stamps)
+    return imu_of_poses(poses, rig.robot.gravity).rows(near[1:] & near[:-1])
 
 
 def _usable(

@@ -27,6 +27,7 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import CHUNK, make_evaluator
 from izmp_dynamics.sensing.noise_floor import noise_floor
 from izmp_dynamics.signals.differences import Mask
+from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.signals.matched_filter import bandwidth, matched_means
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.samples import Samples, Signals
@@ -149,8 +150,9 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     robot, model = recording.robot, recording.model
     if recording.only_ir_md:
         return _unknown('without an IMU there is no IZMP of MR-AD', robot)
-    if 'imu' not in recording.periods:
-        return _unknown('the IMU is derived from the pose, whose noise is not measured', robot)
+    derived = robot.imu.from_position
+    if derived and recording.rig.accelerometers:
+        return _unknown('there are accelerometers beside a derived IMU', robot)
     if not from_imu(robot):
         source = robot.root_acceleration.source
         return _unknown(
@@ -158,9 +160,9 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
         )
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
-    evaluator.judges = evaluator.locates = False  # MR-AD is all that is needed
+    evaluator.judges, evaluator.locates = False, derived  # MR-AD is all that is needed
     measured = _MeasuredNoise(
-        recording.groups, evaluator.rig.robot.joints.stamps == 'publisher_clock'
+        recording.groups, evaluator.rig.robot.joints.stamps == 'publisher_clock', derived
     )
     parts: list[Evaluated] = []
     begin = recording.bag.start or 0
@@ -268,7 +270,8 @@ def _is_open(robot: RobotFile) -> bool:
 
 def _slowest(recording: Recording) -> float:
     """Longest period of the signals that are differentiated [s]."""
-    return max(recording.periods['imu'], *(group.period for group in recording.groups))
+    imu = 'position' if recording.robot.imu.from_position else 'imu'
+    return max(recording.periods[imu], *(group.period for group in recording.groups))
 
 
 class _MeasuredNoise:
@@ -277,11 +280,13 @@ class _MeasuredNoise:
     Args:
         groups: joints that are published together.
         clocked: whether stamps that came in bursts are put back onto the publisher's clock first.
+        derived: whether the IMU is derived from a pose, of which the noise is measured then.
     """
 
-    def __init__(self, groups: tuple[JointGroup, ...], clocked: bool) -> None:
+    def __init__(self, groups: tuple[JointGroup, ...], clocked: bool, derived: bool) -> None:
         self._groups = groups
         self._clocked = clocked
+        self._imu = {'position': 3, 'orientation': 9} if derived else {'imu': 6}
         self._clocks: dict[str, PublisherClock] = {}
         self._variances: defaultdict[str, list[Array]] = defaultdict(list)
 
@@ -293,14 +298,16 @@ class _MeasuredNoise:
             rows = enough_of(~np.isnan(joints.values[:, columns]))
             self._measure(f'joints[{k}]', Samples(joints.stamps, joints.values[:, columns]), rows)
         for name, samples in signals.items():
-            if name == 'imu' or name.startswith('accelerometers'):
+            if name == 'orientation' and name in self._imu:  # as matrices, which have one sign
+                samples = Samples(samples.stamps, rotations(samples.values)[0].reshape(-1, 9))
+            if name in self._imu or name.startswith('accelerometers'):
                 self._measure(name, samples, np.ones(len(samples), dtype=np.bool_))
 
     @property
     def unmeasured(self) -> list[str]:
         """Signals of which the noise of some number is not known."""
         wanted = {f'joints[{k}]': len(group.columns) for k, group in enumerate(self._groups)}
-        wanted |= {'imu': 6} | {name: 3 for name in self._variances if name.startswith('acc')}
+        wanted |= self._imu | {name: 3 for name in self._variances if name.startswith('acc')}
         found = {name: self._variance(name, width) for name, width in wanted.items()}
         unknown = [name for name, variance in found.items() if np.isnan(variance).any()]
         named = ('joints' if name.startswith('joints[') else name for name in unknown)
@@ -311,6 +318,10 @@ class _MeasuredNoise:
         joints = np.zeros(dof)
         for k, group in enumerate(self._groups):
             joints[list(group.columns)] = self._variance(f'joints[{k}]', len(group.columns))
+        if 'position' in self._imu:  # δR = R [δθ]×, of which each axis is in six entries
+            angle = np.full(3, np.sum(self._variance('orientation', 9)) / 6.0)
+            place = np.full((1, 3), np.mean(self._variance('position', 3)))
+            return SampleNoise(np.sqrt(place), np.sqrt(angle), np.sqrt(joints), of_pose=True)
         imu = self._variance('imu', 6)
         further = sum(name.startswith('accelerometers') for name in self._variances)
         others = (self._variance(f'accelerometers[{k}]', 3) for k in range(further))

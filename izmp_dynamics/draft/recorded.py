@@ -22,7 +22,8 @@ from izmp_dynamics.bags.messages import (
 )
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSITIONS, WRENCH
+from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
+from izmp_dynamics.recording.survey import has_rotation
 
 LENGTH = 60.0
 """Part of the recording that is looked at, from its first message on [s]."""
@@ -43,7 +44,7 @@ class Recorded:
         joints: joint states.
         imus: IMUs.
         wrenches: force sensors.
-        poses: what may be the pose or the position of the root.
+        poses: what may be the pose or the position of the root; without an IMU only poses.
         late: topics of such types that begin after that minute.
         description: the URDF that robot_state_publisher published; None where it was not recorded.
     """
@@ -64,7 +65,7 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
 
     Raises:
         BagError: if it cannot be read.
-        ReplayError: if it has no joint states or no IMU.
+        ReplayError: if it has no joint states, or neither an IMU nor a pose.
     """
     with BagReader(path) as bag:
         types = {name: topic.msgtype for name, topic in bag.topics.items() if topic.count}
@@ -87,7 +88,11 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
             _description(bag, types),
         )
-    for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus, IMU)):
+    if not found.imus:
+        posed = {name: pose for name, pose in found.poses.items() if has_rotation(pose)}
+        found = dataclasses.replace(found, poses=posed)
+    either = f'{IMU}, nor of a pose ({", ".join(POSES)}),'
+    for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus or found.poses, either)):
         if not batches:
             there = ', '.join(f'{name} ({msgtype})' for name, msgtype in types.items())
             raise ReplayError(

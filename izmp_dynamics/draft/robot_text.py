@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 import yaml
 
-from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch, PoseBatch
+from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError, SensingError
 from izmp_dynamics.draft.feet import DraftedFoot, Posture, find_feet, finite_mean
 from izmp_dynamics.draft.links import heaviest_link, link_of, matching
@@ -16,6 +16,7 @@ from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.sensing.array_layout import check_layout
+from izmp_dynamics.signals.imu import rotations
 
 CHECK = 'CHECK'
 """Marks what was guessed."""
@@ -65,12 +66,22 @@ class Draft:
         self.guesses: list[str] = []
         model = load_model(urdf)
         self.joints_topic, self.joints = _best_joints(recorded.joints, model)
-        self.imu_topic, self.imu_link, doubt = _best_imu(recorded.imus, model)
-        self.imu = recorded.imus[self.imu_topic]
-        self.specific_force = finite_mean(self.imu.linear_acceleration)
+        poses = _measured(recorded.poses)
+        best = _best_imu(recorded.imus, model) if recorded.imus else _best_pose(poses, model)
+        self.imu_topic, self.imu_link, doubt = best
+        self.imu = recorded.imus.get(self.imu_topic)
+        self.specific_force = (
+            _felt_at_rest(poses[self.imu_topic])
+            if self.imu is None
+            else finite_mean(self.imu.linear_acceleration)
+        )
         self.model = load_model(urdf, heaviest_link(model, self.imu_link))
         self.posture = self._posture()
-        self._add(f'root: {_flow(self.model.root)}', 'carries the IMU', self._leans())
+        self._add(
+            f'root: {_flow(self.model.root)}',
+            'carries the IMU, or the pose in its place',
+            self._leans(),
+        )
         self.lines.append('')
         self._add_joints()
         self._add_imu(doubt)
@@ -114,6 +125,13 @@ class Draft:
         self._add(f'joints: {_flow({"topic": _bare(self.joints_topic)})}', why)
 
     def _add_imu(self, doubt: str) -> None:
+        if self.imu is None:
+            guess = (
+                'no IMU is recorded, so its signals are derived from the pose on '
+                f'{self.imu_topic}, which must be measured: its noise is differentiated twice.'
+            )
+            self._add('imu: {from_position: true}', guess=guess)
+            return
         imu: dict[str, Any] = {'topic': _bare(self.imu_topic), 'frame': self.imu_link}
         guesses = [doubt] if doubt else []
         read = np.linalg.norm(self.specific_force)
@@ -141,6 +159,8 @@ class Draft:
 
     def _add_accelerometers(self) -> None:
         """Add the other IMUs on the root, if together they measure its angular acceleration."""
+        if self.imu is None:
+            return
         sensors = {self.imu_link: self.imu_topic}
         for topic, imu in self.recorded.imus.items():
             link = link_of(imu, self.model.frame_names)
@@ -162,16 +182,19 @@ class Draft:
         root = list(filter(self.model.mounted_on_root, self.model.frame_names))
         poses = _measured(self.recorded.poses)
         named = [topic for topic, pose in poses.items() if set(root) & set(pose.child_frame_ids)]
-        topics = named or list(poses)
+        topics = [self.imu_topic] if self.imu is None else named or list(poses)
         if len(topics) > 1:
             self._add('#position: {topic: …}', f'for IR-MD: perhaps {" or ".join(topics)}')
         if len(topics) != 1:
             return
         position, guess = {'topic': _bare(topics[0])}, ''
-        if not named:
+        if topics[0] not in named:
             position['frame'] = matching(topics[0], root) or self.model.root
             guess = f"{topics[0]} is taken for the pose of '{position['frame']}' in the world."
-        self._add(f'position: {_flow(position)}', 'for IR-MD', guess)
+        others = [topic for topic in poses if topic != topics[0]]
+        if self.imu is None and others:
+            guess += f' Others: {_listed(others)}.'
+        self._add(f'position: {_flow(position)}', 'for IR-MD', guess.strip())
 
     def _add_feet(self) -> None:
         wrenches = _measured(self.recorded.wrenches)
@@ -187,7 +210,7 @@ class Draft:
             self._add('', guess=f'no foot takes the force sensors {_listed(free)}.')
         self._doubt_feet(feet)
         if all(foot.outline.is_point for foot in feet):
-            guess = '' if self.imu.has_orientation.any() else (
+            guess = '' if self.imu is None or self.imu.has_orientation.any() else (
                 'the feet are points, so the ground must be known from gravity, but the messages '
                 f'on {self.imu_topic} have no orientation. Let its driver publish one.'
             )  # fmt: skip
@@ -317,6 +340,22 @@ def _best_imu(batches: Mapping[str, ImuBatch], model: RobotModel) -> tuple[str, 
     topic = max(named, key=rank)
     doubt = f"'{named[topic]}' sits on a light part of the robot. The IMU of the body is better."
     return topic, named[topic], doubt
+
+
+def _best_pose(poses: Mapping[str, PoseBatch], model: RobotModel) -> tuple[str, str, str]:
+    """The pose of a link of the URDF, else the one with most messages: topic, link, no doubt."""
+    links = {
+        topic: next((link for link in pose.child_frame_ids if link in model.frame_names), None)
+        for topic, pose in poses.items()
+    }
+    topic = max(poses, key=lambda topic: (links[topic] is not None, len(poses[topic])))
+    return topic, links[topic] or model.root, ''
+
+
+def _felt_at_rest(pose: PoseBatch) -> Array:
+    """(3,) mean specific force in the axes of a pose, the world's z axis pointing up [m/s²]."""
+    assert pose.orientations is not None
+    return GRAVITY * finite_mean(rotations(pose.orientations)[0][:, 2])
 
 
 def _doubt(foot: DraftedFoot) -> str:

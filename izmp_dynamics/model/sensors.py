@@ -111,11 +111,12 @@ class Position:
     """The source of the position of the root in the world; only IR-MD and the views need it."""
 
     topic: str = setting(
-        'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped or Odometry'
+        'topic with PointStamped (GPS), PoseStamped, PoseWithCovarianceStamped, Odometry or '
+        'TransformStamped'
     )
     frame: str | None = setting(
-        'link whose position (and orientation) it is; the child frame of Odometry, else the root '
-        'link, if not given',
+        'link whose position (and orientation) it is; the child frame that the '
+        'messages name, else the root link, if not given',
         default=None,
     )
     delay: float = delay_setting()

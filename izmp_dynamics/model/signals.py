@@ -11,8 +11,9 @@ POSITIONS = (
     'geometry_msgs/msg/PoseStamped',
     'geometry_msgs/msg/PoseWithCovarianceStamped',
     'nav_msgs/msg/Odometry',
+    'geometry_msgs/msg/TransformStamped',
 )
-POSES = (*POSITIONS[1:], 'geometry_msgs/msg/TransformStamped')
+POSES = POSITIONS[1:]
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,29 @@ def sample_gain(half_width: float | None, period: float) -> NoiseGain:
     return gain_of(matched_weights(half_width, period))
 
 
+def pose_gain(half_width: float | None, period: float) -> NoiseGain:
+    """Gain of the pose of the root in what `pose_imu` derives from it and a filter makes of that.
+
+    Args:
+        half_width: of the triangle [s]; None: no filter.
+        period: of the poses [s].
+
+    Returns:
+        Variances for samples of variance 1: of the acceleration by the position [1/s⁴] in place
+        of `value`, of ω [1/s²] and of ω̇ [1/s⁴] by the orientation.
+    """
+    slope = np.array([0.5, 0.0, -0.5]) / period
+    mean, first = np.array([1.0]), slope
+    if half_width is not None:
+        mean, first = matched_weights(half_width, period)[:2]
+    derived = (
+        np.convolve(mean, np.array([1.0, -2.0, 1.0]) / period**2),
+        np.convolve(mean, slope),
+        np.convolve(first, slope),
+    )
+    return NoiseGain(*(float(weights @ weights) for weights in derived))
+
+
 def quantised_second(weights: Array, step: float, travel: Array) -> Array:
     """Variance of q̈ that the steps of an encoder cause.
 

@@ -29,6 +29,7 @@ from izmp_dynamics.pipeline.noise_propagation import (
     joint_covariance,
     joint_weights,
     mr_ad_covariance,
+    pose_gain,
     quantised_second,
     sample_gain,
     zmp_covariance,
@@ -75,12 +76,15 @@ class SampleNoise:
         gyroscope: (3,) in the axes of the IMU [rad/s].
         joints: (n,) of the positions [rad] or [m].
         step: of the encoders, which adds to it while a joint moves [rad] or [m].
+        of_pose: whether the IMU is derived from a pose, of which `force` is the noise of the
+            position [m] and `gyroscope` that of the orientation [rad], the same in all axes.
     """
 
     force: Array
     gyroscope: Array
     joints: Array
     step: float = 0.0
+    of_pose: bool = False
 
     @classmethod
     def of(cls, robot: RobotFile, periods: Sequence[float], dof: int) -> 'SampleNoise':
@@ -205,12 +209,18 @@ def _root_covariance(
         axes = [len(sensor.axes) for sensor in array.accelerometers]
         gyro = float(np.sqrt(gain.value * np.mean(noise.gyroscope**2)))
         return array_covariance(array, angular_velocity, np.repeat(force, axes), gyro)
+    force, squares = gain.value * noise.force[0] ** 2, np.diag([gain.value, gain.first])
+    if noise.of_pose:
+        turned = gain.value * (rig.robot.gravity * noise.gyroscope) ** 2
+        gain = pose_gain(half_width, periods[0])
+        force = gain.value * noise.force[0] ** 2 + turned
+        squares = np.diag([gain.first, gain.second])
     return imu_covariance(
         mount.p,
         angular_velocity,
-        mount.R @ np.diag(gain.value * noise.force[0] ** 2) @ mount.R.T,
+        mount.R @ np.diag(force) @ mount.R.T,
         mount.R @ np.diag(noise.gyroscope**2) @ mount.R.T,
-        np.diag([gain.value, gain.first]),
+        squares,
     )
 
 

@@ -69,7 +69,7 @@ class Survey:
         self.groups = self._groups(read['joints'])
         ground = self._ground_frame(read.get('ground', []))
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
-        self.posed = any(_has_rotation(part) for part in read.get('position', []))
+        self.posed = any(has_rotation(part) for part in read.get('position', []))
         ids = self._frame_ids() | self._positioned_frame(read.get('position', [])) | ground
         self.rig: Rig = make_rig(topics.robot, model, ids)
         self.oriented = False
@@ -344,5 +344,6 @@ def _joined(parts: list[Any], *attributes: str) -> list[Any]:
     return [np.concatenate([getattr(part, name) for part in parts]) for name in attributes]
 
 
-def _has_rotation(poses: Any) -> bool:
+def has_rotation(poses: Any) -> bool:
+    """Whether any of some poses has an orientation, a unit quaternion."""
     return poses.orientations is not None and bool(rotations(poses.orientations)[1].any())

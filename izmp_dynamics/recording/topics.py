@@ -10,7 +10,7 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.signals import POINT, POSITIONS, WRENCH, Signal
+from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
 from izmp_dynamics.recording.topic_use import TopicUse
 
 
@@ -93,7 +93,7 @@ class SignalTopics:
         if not self._posed:
             raise ReplayError(
                 'imu.from_position is true, but there is no recorded position with an '
-                f'orientation; valid types of position.topic: {", ".join(POSITIONS[1:])}.',
+                f'orientation; valid types of position.topic: {", ".join(POSES)}.',
                 kind='no_pose',
             )
         self.missing.append(

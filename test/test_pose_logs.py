@@ -1,0 +1,143 @@
+"""Recordings with a pose of the robot and no IMU: drafted, filtered and calibrated from."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.calibration.calibrate import estimate_corrections
+from izmp_dynamics.calibration.result import sentences
+from izmp_dynamics.draft.write import write_draft
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.sensors import Imu
+from izmp_dynamics.pipeline.noise_propagation import pose_gain
+from izmp_dynamics.pipeline.pose_imu import imu_of_poses
+from izmp_dynamics.signals.matched_filter import matched_means
+from izmp_dynamics.signals.samples import Samples
+
+from .bag_surgery import JOINTS, LEFT, RIGHT, Draft, Part
+from .command_line import REPOSITORY
+from .raising import raising
+
+URDF = REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf'
+PLACE, TURN = 'pose.pose.position', 'pose.pose.orientation'
+POSE = '/mocap/pose'
+LATE = 0.02  # [s]
+
+
+@pytest.fixture(scope='module')
+def posed(sway):
+    """The sway with the true pose as the one of a motion capture, and no IMU."""
+    draft = Draft.of_bag(sway[1], (JOINTS, LEFT, RIGHT, '/ground_truth/odom'), 0.0, 8.0)
+    draft['/ground_truth/odom'].topic = POSE
+    return draft
+
+
+@pytest.fixture
+def drafted(posed, tmp_path):
+    """Writes what a function makes of it; the bag, its drafted robot file, what was guessed."""
+
+    def make(change=lambda draft: None):
+        draft = posed.copy()
+        change(draft)
+        bag, file = draft.write(tmp_path / 'bag'), tmp_path / 'robot.yaml'
+        guesses = write_draft(bag, URDF, file)
+        return bag, load_robot_file(file), ' '.join(guesses)
+
+    return make
+
+
+def as_transforms(draft):
+    pose = draft[POSE]
+    like = {'header.frame_id': 'world', 'child_frame_id': 'mocap_body'}
+    values = {'header.stamp': pose.stamps, 'transform.translation': pose[PLACE],
+              'transform.rotation': pose[TURN]}  # fmt: skip
+    kind = 'geometry_msgs/msg/TransformStamped'
+    draft.replace(POSE, Part(POSE, kind, like, pose.received, values))
+
+
+@pytest.mark.parametrize('change', [lambda draft: None, as_transforms])
+def test_without_an_imu_the_draft_derives_it_from_the_pose(drafted, biped31, change):
+    bag, robot, guesses = drafted(change)
+    assert robot.imu.from_position
+    assert (robot.root, robot.position.topic) == (biped31.root, 'mocap/pose')
+    assert [foot.sole for foot in robot.feet] == [foot.sole for foot in biped31.feet]
+    assert 'no IMU is recorded' in guesses
+    evaluation = evaluate_bag(bag, robot)
+    gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(gap)) < 0.01
+    assert evaluation.parameters['filter.chosen'].startswith('No filter is needed')
+
+
+def noisy(draft):
+    """As a motion capture of 100 Hz."""
+    rng = np.random.default_rng(1)
+    pose = draft[POSE].rows(slice(None, None, 5))
+    pose[PLACE] += 2e-4 * rng.standard_normal(pose[PLACE].shape)
+    turned = pose[TURN] + 2e-4 * rng.standard_normal(pose[TURN].shape)
+    sign = rng.choice([-1.0, 1.0], size=(len(pose), 1))  # both are the same orientation
+    pose[TURN] = sign * turned / np.linalg.norm(turned, axis=1)[:, None]
+    draft.replace(POSE, pose)
+
+
+def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted):
+    bag, robot, _ = drafted(noisy)
+    scatters, followed = [], []
+    for chosen in (Filter(method='none'), Filter()):
+        evaluation = evaluate_bag(bag, dataclasses.replace(robot, filter=chosen))
+        izmp, cop = (
+            evaluation.in_nif(evaluation.tracks[name].point)[:, :2] for name in ('mr_ad', 'cop')
+        )
+        known = np.isfinite(izmp).all(axis=1) & np.isfinite(cop).all(axis=1)
+        scatters.append(np.std((izmp - cop)[known], axis=0).max())
+        pairs = zip(izmp[known].T, cop[known].T, strict=True)
+        followed.append([np.corrcoef(*pair)[0, 1] for pair in pairs])
+    said = evaluation.parameters['filter.chosen']
+    predicted = float(said.partition(' mm without it')[0].rpartition(' ')[2])
+    assert 1e3 * scatters[0] == pytest.approx(predicted, rel=0.4)
+    assert scatters[1] < 0.006
+    assert max(followed[0]) < 0.5
+    assert min(followed[1]) > 0.95
+
+
+@pytest.mark.parametrize('half_width', [None, 0.05])
+def test_what_noise_of_a_pose_does_to_the_derived_imu(half_width):
+    """Of a pose at rest; ω and ω̇ stand for the orientation, which turns by little."""
+    period, count, sigma = 0.01, 20_000, 1e-6
+    rng = np.random.default_rng(0)
+    stamps = np.arange(1, count + 1) * 10_000_000
+    half_turns = 0.5 * sigma * rng.standard_normal((count, 3))
+    poses = np.hstack([sigma * rng.standard_normal((count, 3)), half_turns, np.ones((count, 1))])
+    imu = imu_of_poses(Samples(stamps, poses), 0.0)
+    omega, force = imu.values[:, :3], imu.values[:, 3:]
+    alpha = (omega[2:] - omega[:-2]) / (2.0 * period)
+    if half_width is not None:
+        means = matched_means(imu.stamps, imu.values, half_width, 0.1, second=False)
+        omega, force = means.value[means.valid, :3], means.value[means.valid, 3:]
+        alpha = means.first[means.valid, :3]
+    expected = np.sqrt(pose_gain(half_width, period))
+    found = [np.std(part) / sigma for part in (force, omega, alpha)]
+    np.testing.assert_allclose(found, expected, rtol=0.05)
+
+
+def late(draft):
+    draft[POSE].values['header.stamp'] += round(LATE * 1e9)
+
+
+def test_a_pose_that_is_late_is_calibrated(drafted):
+    bag, robot, _ = drafted(late)
+    calibration = estimate_corrections([bag], robot)
+    assert calibration.result.accepted
+    assert calibration.robot.position.delay == pytest.approx(LATE, abs=1e-3)
+    assert calibration.robot.imu == robot.imu
+    assert any('stamps of the pose are' in e for e in sentences(calibration.result))
+
+
+def test_without_an_imu_that_is_derived_the_calibration_says_so(drafted):
+    bag, robot, _ = drafted()
+    with raising(ReplayError, 'no_imu') as caught:
+        estimate_corrections([bag], dataclasses.replace(robot, imu=Imu()))
+    assert 'imu.from_position: true' in str(caught.value)
