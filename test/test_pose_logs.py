@@ -133,6 +133,8 @@ def test_a_pose_that_is_late_is_calibrated(drafted):
     assert calibration.result.accepted
     assert calibration.robot.position.delay == pytest.approx(LATE, abs=1e-3)
     assert calibration.robot.imu == robot.imu
+    assert calibration.result.groups == ('delays', 'ft_offsets')
+    assert not calibration.inertials
     assert any('stamps of the pose are' in e for e in sentences(calibration.result))
 
 

@@ -31,6 +31,9 @@ from izmp_dynamics.stability.clearance import POINT, is_point
 CUTOFF = 10.0
 """Of the zero-phase filter that all signals pass, unless the robot file states one [Hz]."""
 
+POSE_CUTOFF = 3.0
+"""The same where the IMU is derived from a pose, whose noise is differentiated twice [Hz]."""
+
 Progress = Callable[[float], None]
 
 
@@ -198,19 +201,21 @@ def _read(
 ) -> tuple[Rig, list[Instants]]:
     """Read a recording and prepare its segments."""
     rig, parts = read_segments(bag, robot, model)
-    links, cutoff = link_inertias(model), robot.low_pass.cutoff or CUTOFF
+    usual = POSE_CUTOFF if robot.imu.from_position else CUTOFF
+    links, cutoff = link_inertias(model), robot.low_pass.cutoff or usual
     return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 
 def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:
     """Groups to try; an IMU that is derived from the pose has neither mounting nor biases."""
-    of_imu = IMU_GROUPS if rig.robot.imu.from_position else ()
+    derived = rig.robot.imu.from_position
     if wanted is not None:
-        return [tuple(g for g in wanted if g not in of_imu)]
-    usual = tuple(g for g in DEFAULT_GROUPS if g not in of_imu)
-    choices = [usual]
+        return [tuple(g for g in wanted if not (derived and g in IMU_GROUPS))]
+    if derived:  # too noisy to tell how sensors are turned
+        return [('delays', 'ft_offsets')]
+    choices = [DEFAULT_GROUPS]
     if any(foot.sensor and not foot.normal_only for foot in rig.feet):
         # a matrix holds rotation and gain, and a mass cannot be distinguished from a gain
-        rest = tuple(g for g in usual if g not in ('payload', 'ft_rotation'))
+        rest = tuple(g for g in DEFAULT_GROUPS if g not in ('payload', 'ft_rotation'))
         choices.append(check_groups((*rest, 'ft_matrix')))
     return choices
