@@ -46,7 +46,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 
 setup(
     name=PACKAGE,
-    version='0.1.0',
+    version='0.2.0',
     description='Dynamics and imaginary zero-moment point of legged robots',
     maintainer='izmp_dynamics maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-a69344a0.example',

@@ -8,7 +8,7 @@ Everything else may change without notice.
 
 from functools import cache
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 
 @cache

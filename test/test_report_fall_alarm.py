@@ -36,7 +36,7 @@ def test_a_recording_without_an_alarm_states_the_largest_probability():
     assert summary.fall_alarm.count == 0
     assert np.isnan([summary.fall_alarm.first, summary.fall_alarm.lead]).all()
     assert summary_lines(summary)[-1] == (
-        'Fall alarm: never; largest probability of a fall within 1 s: 0.4 %, at 0.00 s.'
+        'Fall alarm: none; highest probability of a fall within 1 s: 0.4 %, at 0.00 s.'
     )
     limits = Limits(values=(ValueLimit('fall_alarm.count', most=0),))
     assert check_limits(summary, limits)[0].met
@@ -45,7 +45,7 @@ def test_a_recording_without_an_alarm_states_the_largest_probability():
 def test_of_a_few_instants_nothing_can_be_said():
     alarm = alarmed(standing(duration=0.4)).fall_alarm
     assert alarm.count is None
-    assert alarm.sentence.startswith('cannot say: the recording is too short; largest probab')
+    assert alarm.sentence.startswith('cannot say: the recording is too short; highest probab')
     assert alarmed(standing(duration=0.4), (0.2, 0.3)).fall_alarm.count == 1
 
 
@@ -56,7 +56,7 @@ def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):
     assert alarm.raised_time == pytest.approx(1.7, abs=0.02)
     assert alarm.lead == pytest.approx(0.8, abs=0.04)
     assert alarm.sentence.startswith('raised at 2.00 s, 5.70 s, 0.')
-    assert 's before the impact; largest probability' in alarm.sentence.replace('\u2009', ' ')
+    assert 's before the impact; highest probability' in alarm.sentence.replace('\u2009', ' ')
     assert 'It is known for 6.30' in alarm.sentence
     limits = Limits(values=(ValueLimit('fall_alarm.lead', least=0.2, most=1.0),))
     assert check_limits(fallen, limits)[0].met
@@ -65,8 +65,8 @@ def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):
 def test_a_fall_without_an_alarm_is_said():
     alarm = alarmed(falling(), (2.0, 2.6)).fall_alarm
     assert alarm.lead == 0.0
-    assert alarm.sentence.startswith('raised at 2.00 s, but not as the robot fell; largest')
-    assert alarmed(falling()).fall_alarm.sentence.startswith('never, although the robot fell; ')
+    assert alarm.sentence.startswith('raised at 2.00 s, but not as the robot fell; highest')
+    assert alarmed(falling()).fall_alarm.sentence.startswith('none, although the robot fell; ')
 
 
 def test_page_and_events_have_it(fallen):

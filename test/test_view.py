@@ -34,6 +34,7 @@ pytestmark = pytest.mark.usefixtures('ros')
 ROBOT = REPOSITORY / 'robots' / 'biped31' / 'robot.yaml'
 SOLES = np.array([[-0.1, -0.1, -0.9], [0.1, -0.1, -0.9], [0.1, 0.1, -0.9], [-0.1, 0.1, -0.9]])
 LEAN = np.radians(10.0)
+EVIL = '<img src=x onerror="window.evil = 1"> **[a](javascript:window.evil=1)**\n# <b>'
 
 
 class Robot:
@@ -61,7 +62,7 @@ class Robot:
             self._of(Float64, 'fall_probability', RESULT): Float64(data=0.25),
             self._of(DiagnosticArray, 'events', QOS): DiagnosticArray(
                 header=header(2 * 10**9, ''),
-                status=[DiagnosticStatus(message='pushed from behind with 40 N')],
+                status=[DiagnosticStatus(message=f'pushed from behind with 40 N {EVIL}')],
             ),
             self._of(WrenchStamped, 'external_wrench', RESULT): self._force(),
         }
@@ -142,6 +143,32 @@ def test_without_an_orientation_the_support_polygon_is_level(shown):
     np.testing.assert_allclose(tilted @ view.picture.level_R_root[2], -view.picture.height)
 
 
+def test_what_others_publish_is_text(shown):
+    view, _ = shown
+    view.browser.write('', [EVIL])
+    content = view.browser._events.content
+    assert '<' not in content
+    assert '\\*\\*\\[a\\]\\(javascript\\:window' in content
+    assert len(content.splitlines()) == 3
+
+
+def test_what_is_gone_is_not_shown_any_more(shown):
+    view, _ = shown
+    corners = view.picture.polygon
+    view._take_markers(MarkerArray())
+    assert view.picture.polygon is None
+    assert not view.picture.points
+    view._take_polygon(corners)
+
+
+def test_an_orientation_in_few_digits_is_one(shown):
+    view, robot = shown
+    R = from_rpy([0.0, 0.2, 0.0]) @ robot.model.mount(robot.imu).body_R_frame
+    values = 1.004 * np.array(quaternion_of_matrix(R))
+    view._take_imu(Imu(header=header(0, robot.imu), orientation=quaternion_of(values)))
+    assert view.picture.numbers['tilt'] == pytest.approx(np.degrees(0.2))
+
+
 def test_it_is_seen_in_a_browser(shown):
     view, robot = shown
     with chromium() as tab:
@@ -155,6 +182,9 @@ def test_it_is_seen_in_a_browser(shown):
             return all(words in text for words in wanted)
 
         assert wait_until(is_there)
+        assert '<img src=x onerror' in tab.run('document.body.innerText')
+        assert '**[a](javascript:window.evil=1)** # <b>' in tab.run('document.body.innerText')
+        assert tab.run('window.evil') is None
         assert tab.run('document.querySelectorAll("canvas").length') >= 4
         errors = [text for text in tab.messages if '"exception' in text or 'error:' in text]
         assert errors == []

@@ -1,5 +1,7 @@
 """A robot, its points and forces in a web browser, with running plots and texts (viser)."""
 
+import html
+import re
 import socket
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -21,6 +23,8 @@ SHOWN = 20.0
 
 MOST_CORNERS = 32
 """Of a support polygon."""
+
+_MARKDOWN = re.compile(r'([\\`*_{}\[\]()#+.!|~$:-])')
 
 _GREY, _RED, _BLUE, _ORANGE = (110, 110, 110), (214, 39, 40), (31, 119, 180), (255, 127, 14)
 _POINTS = {'izmp': (_RED, 0.018), 'cop': (_BLUE, 0.016), 'com': (_GREY, 0.018)}  # radius [m]
@@ -216,12 +220,18 @@ class Browser:
             events: sentences below, the latest first.
         """
         self._text.content = state
-        self._events.content = '\n'.join(['**Events and diagnostics**', '', *events])
+        lines = (f'- {_plain(sentence)}' for sentence in events)
+        self._events.content = '\n'.join(['**Events and diagnostics**', '', *lines])
 
     def close(self) -> None:
         """Serve no more."""
         with redirect_stdout(StringIO()):  # its farewell
             self._server.stop()
+
+
+def _plain(text: str) -> str:
+    """Text that comes from others as Markdown that shows it and does nothing else."""
+    return _MARKDOWN.sub(r'\\\1', html.escape(' '.join(text.split())))
 
 
 def _turn_camera(event: Any) -> None:

@@ -31,7 +31,6 @@ from izmp_dynamics.nodes.markers import force_length
 from izmp_dynamics.nodes.messages import (
     JointReader,
     quaternion,
-    rotation_matrix,
     stamp_of,
     vector,
 )
@@ -39,6 +38,7 @@ from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
+from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 
@@ -161,9 +161,9 @@ class View(Node):
         return f'{" · ".join(parts)}\n\n{legend}'
 
     def _sentences(self) -> list[str]:
-        found = [f'- {sentence}' for sentence in reversed(self._events)]
+        found = [*reversed(self._events)]
         for name, status in sorted(self._status.items()):
-            found.append(f'- {_SIGNS.get(status.level, "🔴")} {name}: {status.message}')
+            found.append(f'{_SIGNS.get(status.level, "🔴")} {name}: {status.message}')
         return found
 
     # ---- Messages -----------------------------------------------------------------------------
@@ -176,14 +176,14 @@ class View(Node):
     def _take_imu(self, message: Imu) -> None:
         """Level the picture by the orientation, if there is one."""
         frame = self._imu.frame or self._names.link(message.header.frame_id)
-        values = quaternion(message.orientation)
-        if message.orientation_covariance[0] == -1.0 or not np.isclose(values @ values, 1.0):
+        (R,), (good,) = rotations(quaternion(message.orientation)[None])
+        if message.orientation_covariance[0] == -1.0 or not good:
             return
         if frame not in self._model.frame_names or not self._model.mounted_on_root(frame):
             return
         root_R_imu = self._model.mount(frame).body_R_frame @ from_rpy(self._imu.rotation)
         self._is_level = True
-        self._level(root_R_imu @ rotation_matrix(values)[2])
+        self._level(root_R_imu @ R[2])
 
     def _level(self, up: Array) -> None:
         """Take `up` (3,), a unit vector in the root frame, for the vertical."""
@@ -193,6 +193,7 @@ class View(Node):
     def _take_markers(self, message: MarkerArray) -> None:
         picture = self.picture
         picture.points.clear()
+        picture.polygon = None
         picture.arrows.pop('contact_force', None)
         for mark in message.markers:
             self._stamp = stamp_of(mark)

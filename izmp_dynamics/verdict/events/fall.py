@@ -215,7 +215,7 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         missed = ', but not as the robot fell' if found else ', although the robot fell'
         sentence += f', {seconds(lead)} before {end}' if lead else missed
     sentence += (
-        f'; largest probability of a fall within {HORIZON:g} s: {percent(most)}, at {instant(at)}.'
+        f'; highest probability of a fall within {HORIZON:g} s: {percent(most)}, at {instant(at)}.'
     )
     if known < 0.99 * scene.timeline.duration:
         sentence += f' It is known for {seconds(known)} of {seconds(scene.timeline.duration)}.'
@@ -243,6 +243,6 @@ def _unknown(scene: Scene) -> FallAlarmStatistics | None:
 
 def _raised(found: Sequence[Event]) -> str:
     if not found:
-        return 'never'
+        return 'none'
     times = ', '.join(instant(event.begin) for event in found[:3])
     return f'raised at {times}' + (f' and {len(found) - 3} times more' if len(found) > 3 else '')
