@@ -220,6 +220,20 @@ def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_findi
     assert found(4 * 10**9) == ('56', True)
 
 
+@pytest.mark.parametrize('came', [False, True])
+def test_a_node_that_has_had_results_and_lost_its_publisher_does_not_start(monkeypatch, came):
+    now = 1000.0
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
+    health = Health('/izmp', 'biped', lambda topic: [], runs=lambda node: node == 'acd')
+    health.inputs.append(Input('/joint_kinematics', 'acd', last=now))
+    if came:
+        health.inputs[0].received(1)
+    now += 2 * AWAITED
+    status = health.status()
+    assert status.level == (ERROR if came else OK)
+    assert ('start the node acd.' if came else 'The node acd starts') in status.message
+
+
 def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)

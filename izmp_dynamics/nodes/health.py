@@ -328,7 +328,7 @@ class Health:
                 why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE.format(entry.source)
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
-            elif not entry.sensor and self._runs(entry.source):
+            elif not entry.sensor and not entry.count and self._runs(entry.source):
                 why, absent = _STARTING.format(entry.source), 'note'
             level = absent if entry.required or absent == 'note' else 'warning'
             sentence = f'No message on {entry.topic} {since}. {why}'
