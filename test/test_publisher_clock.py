@@ -154,3 +154,17 @@ def test_bursts_from_the_beginning_on_that_most_stamps_are_in(burst):
     found, _ = restored(PublisherClock(1), stamps)
     on_its_tick = np.abs(found - true) < TOLERANCE * PERIOD
     assert on_its_tick[late][35:].mean() > 0.95  # once there is a line
+
+
+@pytest.mark.parametrize('gap', [1, 2, 3])
+@pytest.mark.parametrize('burst', range(2, 16))
+def test_stamps_never_go_back(burst, gap):
+    """Also where bursts of one length and single samples between leave no period to see."""
+    true = START + 2_000_000 * np.arange(1000)
+    for start in (2, 5, 20, 40):
+        stamps = true.copy()
+        for k in range(start, len(true) - burst, burst + gap):
+            stamps[k : k + burst] = stamps[k + burst] - 50_000 * np.arange(burst, 0, -1)
+        assert np.all(np.diff(stamps) > 0)
+        found, _ = restored(PublisherClock(1), stamps)
+        assert np.all(np.diff(found) > 0)

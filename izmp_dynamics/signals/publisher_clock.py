@@ -72,6 +72,7 @@ class PublisherClock:
         self._state = np.zeros(_HISTORY + 2 * MEMORY, dtype=np.int64)
         self._run: list[int] = []
         self._rows: list[Array] = []
+        self._released = 0  # stamp of the sample before those that wait [ns]
 
     def push(self, stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
         """Take samples in the order of arrival; return those whose stamps are known by now.
@@ -107,6 +108,7 @@ class PublisherClock:
                 return []
             return [*self._close(), self.push(np.array([stamp]), row)]
         if period and 2 * step > 3 * period and step < LONGEST_BURST * period:
+            self._released = last
             self._hold(stamp, row)
             return []
         if step < 0 or step >= LONGEST_BURST * period:  # another time: reset
@@ -136,7 +138,7 @@ class PublisherClock:
         return [(used, rows)]
 
     def _restored(self, stamps: Stamps) -> Stamps | None:
-        """Ticks of the clock for a burst; None if it does not fill the gap before it."""
+        """Ticks of the clock for a burst; None if they do not fit the gap before it."""
         count = len(stamps)
         history = _known(self._state)
         if count < 2 or len(history) < LEAST:
@@ -159,6 +161,8 @@ class PublisherClock:
             return None
         restore = late > TOLERANCE * period
         line = np.where(restore, np.round(line), stamps - history[0]).astype(np.int64)
+        if line[0] + history[0] <= self._released:  # of a period that is none
+            return None
         self.faults[_RESTORED] += int(np.count_nonzero(restore))
         self.latest = max(self.latest, float(late.max()) / NANOSECONDS)
         self.scatter = max(self.scatter, scatter / NANOSECONDS)
