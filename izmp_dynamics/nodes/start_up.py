@@ -1,6 +1,7 @@
 """Start and end of a process: signals end it soon, and the log says what takes long."""
 
 import ctypes
+import faulthandler
 import logging
 import os
 import signal
@@ -62,7 +63,9 @@ def _end_on_signal(reader: int, patience: list[float | None]) -> None:
         return
     if longest:
         _end_after(longest * 4.0 / 3.0)
+        faulthandler.dump_traceback_later(longest * 7.0 / 6.0)  # in C too, if the lock is kept
         time.sleep(longest)
+        faulthandler.cancel_dump_traceback_later()
         print(f'Ended after {longest:g} s; still busy: {_busy()}.', file=sys.stderr)
     leave(0)
 
