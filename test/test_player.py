@@ -21,7 +21,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.feet import FootImu
 from izmp_dynamics.nodes import player
-from izmp_dynamics.nodes.others import Listeners, graph_listeners, said
+from izmp_dynamics.nodes.others import LONGEST_START, Listeners, graph_listeners, said
 from izmp_dynamics.nodes.player import BagPlayer
 from izmp_dynamics.nodes.registry import node_class
 
@@ -137,9 +137,7 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_pat
     assert 'acd (joint_states, imu, ' in str(raised.value)
 
 
-def test_a_graph_that_starts_is_waited_for_however_long_it_takes(
-    node, biped31, sound, tmp_path, monkeypatch
-):
+def test_a_graph_that_starts_is_waited_for(node, biped31, sound, tmp_path, monkeypatch):
     """Its first start compiles for minutes; the node is there, and does not listen yet."""
     pytest.importorskip('rosbags', reason='the player reads with rosbags')
     monkeypatch.setattr(player, 'ANNOUNCED_FIRST', 0.05)
@@ -156,6 +154,27 @@ def test_a_graph_that_starts_is_waited_for_however_long_it_takes(
     assert sentence.startswith('Waiting for izmp_dynamics (joint_states, imu, ')
     assert sentence.endswith('), which start and may be compiling.')
     starts.destroy_node()
+    played.close()
+
+
+def test_a_graph_that_is_there_and_never_listens_is_not_waited_for_for_ever(
+    node, biped31, sound, tmp_path, monkeypatch
+):
+    pytest.importorskip('rosbags', reason='the player reads with rosbags')
+    now, stop = [100.0], threading.Event()
+
+    def sleep(_):
+        now.append(now[-1] + 5.0)
+        if now[-1] > 100.0 + 2 * LONGEST_START:
+            stop.set()
+
+    clock = SimpleNamespace(monotonic=lambda: now[-1], sleep=sleep)
+    monkeypatch.setattr(player, 'time', clock)
+    monkeypatch.setattr(Listeners, 'missing', lambda self: [('izmp', 'imu')])
+    monkeypatch.setattr(Listeners, 'are_starting', lambda self, missing: True)
+    played = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31)
+    with pytest.raises(ReplayError, match=r'After 605 s .* do not listen: izmp \(imu\)'):
+        played.wait_for_listeners(stop, patience=15.0)
     played.close()
 
 

@@ -115,6 +115,13 @@ class Listeners:
         return self._node.get_subscriptions_info_by_topic(name)
 
 
+LONGEST_START = 600.0
+"""Time that nodes that are there, and do not listen, may start [s].
+
+A first start compiles for some minutes on a slow computer. A node that listens to nothing after
+that never will: it is not activated, or has another robot file or other names of topics.
+"""
+
 ALWAYS = ('acd', 'angular_acceleration', 'mr_ad', 'izmp')
 """Nodes of a graph that is not composed, with any robot."""
 

@@ -20,7 +20,7 @@ from izmp_dynamics.base.errors import IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.messages import message_class
-from izmp_dynamics.nodes.others import GraphPace, Listeners, said
+from izmp_dynamics.nodes.others import LONGEST_START, GraphPace, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.pause import some_are_behind
 from izmp_dynamics.nodes.process import shut_down, until_shutdown
@@ -119,14 +119,15 @@ class BagPlayer:
 
         Args:
             stop: ends it early.
-            patience: time after which it is given up, unless all nodes are there and start [s].
+            patience: time after which it is given up, unless all nodes are there and start [s];
+                then it is `LONGEST_START` if that is more.
             recorder: whether to wait for the recorder, too.
 
         Raises:
             ReplayError: if somebody is missing; names who lacks what.
         """
         listeners = Listeners(self.node, self.robot, self._topics, recorder)
-        begin = changed = time.monotonic()
+        first = begin = changed = time.monotonic()
         found, next_announcement, pause = (-1, -1), begin + ANNOUNCED_FIRST, ANNOUNCED_FIRST
         while not stop.is_set():
             missing, now = listeners.missing(), time.monotonic()
@@ -138,9 +139,10 @@ class BagPlayer:
             starting = bool(missing) and listeners.are_starting(missing)
             if starting:
                 begin = now
-            if now - begin > patience:
+            in_vain = starting and now - first > max(patience, LONGEST_START)
+            if in_vain or now - begin > patience:
                 raise ReplayError(
-                    f'After {patience:g} s these nodes of the namespace '
+                    f'After {now - first:.0f} s these nodes of the namespace '
                     f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
                     'first; their log says why they do not come.',
                     kind='no_listener',

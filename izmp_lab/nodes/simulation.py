@@ -14,7 +14,15 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.health import diagnostic_array
-from izmp_dynamics.nodes.others import ALWAYS, COMPOSED, RECORDER, GraphPace, Listeners, said
+from izmp_dynamics.nodes.others import (
+    ALWAYS,
+    COMPOSED,
+    LONGEST_START,
+    RECORDER,
+    GraphPace,
+    Listeners,
+    said,
+)
 from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.player import AHEAD
 from izmp_dynamics.nodes.start_up import announced
@@ -171,7 +179,8 @@ class Simulation(Node):
         of_graph = any((place, name) in nodes for name in GRAPH)
         missing = self._listeners.missing() if of_graph else []
         starting = self._listeners.are_starting(missing)
-        if missing and (starting or now < self._waiting_since + PATIENCE):
+        longest = LONGEST_START if starting else PATIENCE
+        if missing and now < self._waiting_since + longest:
             self._subscribed_since = None
             log, why = self.get_logger(), ', which start and may be compiling' if starting else ''
             log.info(f'Waiting for {said(missing)}{why}.', throttle_duration_sec=ANNOUNCED_EVERY)

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('mujoco', reason="MuJoCo is missing: pip install '.[sim]'")
 
+from izmp_dynamics.nodes.others import LONGEST_START
 from izmp_lab.nodes import simulation
 from izmp_lab.nodes.simulation import LOOK_EVERY, PATIENCE, SUBSCRIBED, Simulation
 
@@ -76,6 +77,15 @@ def test_a_graph_that_stays_incomplete_is_not_waited_for_for_ever(monkeypatch):
     waiting.names, waiting.missing = ['acd'], [('izmp', 'imu')]
     expected = PATIENCE + SUBSCRIBED
     assert waiting.begins_after(200.0) == pytest.approx(expected, abs=3 * LOOK_EVERY)
+    warning = waiting.node.get_logger().warning
+    assert 'moves without izmp (imu)' in warning.call_args.args[0]
+
+
+def test_a_node_that_is_there_and_never_listens_is_not_waited_for_for_ever(monkeypatch):
+    waiting = Waiting(monkeypatch)
+    waiting.names, waiting.missing, waiting.starting = ['acd'], [('izmp', 'imu')], True
+    expected = LONGEST_START + SUBSCRIBED
+    assert waiting.begins_after(2 * LONGEST_START) == pytest.approx(expected, abs=3 * LOOK_EVERY)
     warning = waiting.node.get_logger().warning
     assert 'moves without izmp (imu)' in warning.call_args.args[0]
 
