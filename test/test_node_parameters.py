@@ -1,5 +1,6 @@
 """Parameters of the nodes: settings of the robot file, the URDF; and what diagnostics state."""
 
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -13,7 +14,7 @@ from std_msgs.msg import String
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.nodes import health as health_module
-from izmp_dynamics.nodes.health import AWAITED, ERROR, OK, WARN, Health, Input
+from izmp_dynamics.nodes.health import AWAITED, ERROR, LEASE, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import (
     setting_parameters,
     value_of,
@@ -22,6 +23,7 @@ from izmp_dynamics.nodes.parameters import (
 )
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.registry import SEPARATE, has, node_class
+from izmp_dynamics.nodes.topic_node import TopicNode
 
 from .node_processes import GRAPH, ROBOT
 
@@ -218,6 +220,42 @@ def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_findi
 
     assert found(10**9) == ('28', False)
     assert found(4 * 10**9) == ('56', True)
+
+
+def test_a_node_that_is_started_twice_publishes_twice():
+    """Unlike one that has two publishers on the topic."""
+    publishers = ((1, 1), (1, 2), (2, 1))  # process, and publisher there
+    infos = [
+        SimpleNamespace(
+            node_namespace='/', node_name='driver', endpoint_gid=[process] * 12 + [0, 0, writer, 3]
+        )
+        for process, writer in publishers
+    ]
+    node = SimpleNamespace(get_publishers_info_by_topic=lambda topic: infos)
+    assert TopicNode.publishers_of(node, '/joint_states') == ['/driver', '/driver']
+
+
+def test_nodes_of_one_name_are_two_when_none_can_be_a_killed_one(monkeypatch):
+    times = [1000.0]
+    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
+    nodes = ['/driver', '/driver']
+    health = Health('/acd', 'biped', lambda topic: nodes)
+    health.inputs.append(Input('/joint_states', 'start it.', sensor=True))
+
+    def mixed(later):
+        times.append(times[-1] + later)
+        health.inputs[0].received(1)
+        return '2 nodes publish /joint_states' in health.status().message
+
+    assert not mixed(0.0)
+    assert not mixed(LEASE - 1.0)
+    assert mixed(1.0)
+    del nodes[1]  # the killed one is forgotten
+    assert not mixed(1.0)
+    nodes.append('/driver')  # and started again
+    assert not mixed(1.0)
+    nodes[1] = '/second/driver'
+    assert mixed(1.0)
 
 
 @pytest.mark.parametrize('came', [False, True])

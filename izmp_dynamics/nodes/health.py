@@ -54,6 +54,10 @@ UNKNOWN = '_NODE_NAME_UNKNOWN_'
 WORKING, WAITING = 'working', 'waiting'
 """Messages of a status with and without results, where nothing else is to be said."""
 
+LEASE = 25.0
+"""Time after which nodes of the same name are two, and not one that was killed and started again
+[s]: DDS forgets a killed one after its lease of 20 s."""
+
 _CLOCKS_DIFFER = 10.0
 """Beyond this age, stamps and clock have nothing to do with each other [s]."""
 
@@ -171,6 +175,7 @@ class Health:
         self._new_latencies = 0
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
+        self._doubled: dict[str, float] = {}
         self._outputs_reported: Counter[str] = Counter()
         self._last = self._begin = self._moved = time.monotonic()
         self._stamp = 0
@@ -343,6 +348,10 @@ class Health:
         for topic, number in most.items():
             nodes = [name for name in self._publishers(topic) if UNKNOWN not in name]
             if len(nodes) <= number:
+                self._doubled.pop(topic, None)
+                continue
+            since = self._doubled.setdefault(topic, time.monotonic())
+            if len(set(nodes)) <= number and time.monotonic() - since < LEASE:
                 continue
             remedy = ', or set results_namespace:=izmp' if topic in results else ''
             sentence = (

@@ -207,9 +207,16 @@ class TopicNode(ManagedNode):
         return RELIABLE_PATIENCE if self._reliable else PATIENCE
 
     def publishers_of(self, topic: str) -> list[str]:
-        """Full names of the nodes that publish a topic, each once."""
+        """Full names of the nodes that publish a topic, each once per process.
+
+        A node that is started twice has two participants of DDS, whose prefix begins each GUID.
+        """
         infos = self.get_publishers_info_by_topic(topic)
-        return sorted({f'{i.node_namespace.rstrip("/")}/{i.node_name}' for i in infos})
+        found = {
+            (f'{i.node_namespace.rstrip("/")}/{i.node_name}', tuple(i.endpoint_gid[:12]))
+            for i in infos
+        }
+        return sorted(name for name, _ in found)
 
     def subscribe(
         self,
