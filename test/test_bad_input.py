@@ -212,7 +212,7 @@ NOTED = {
                                         ('feet[l_foot]', LEFT), None),
     'a_force_sensor_of_another_name': (
         lambda draft, robot: robot['feet'][0]['wrench'].update(topic='sole/left'), 'not_in_bag',
-        ('feet[l_foot]', 'sole/left', LEFT), None),
+        ('feet[l_foot]', 'sole/left', LEFT, 'make it feet[0].wrench.topic'), None),
     'feet_of_which_one_has_a_sensor': (lambda draft, robot: robot['feet'][0].pop('wrench'),
                                        'foot_without_wrench', ('l_foot',), None),
     # joints

@@ -143,6 +143,16 @@ def test_without_an_orientation_the_support_polygon_is_level(shown):
     np.testing.assert_allclose(tilted @ view.picture.level_R_root[2], -view.picture.height)
 
 
+def test_a_joint_that_nobody_publishes_is_at_zero(shown):
+    view, robot = shown
+    q, view._q = view._q, np.zeros(robot.model.dof)
+    names = list(robot.model.joint_names)
+    view._take_joints(JointState(name=names[1:], position=[0.1] * (len(names) - 1)))
+    R, _ = robot.model.body_poses(np.array([0.0] + [0.1] * (len(names) - 1)))
+    np.testing.assert_allclose(view.picture.bodies[0], R)
+    view._q = q
+
+
 def test_what_others_publish_is_text(shown):
     view, _ = shown
     view.browser.write('', [EVIL])

@@ -97,7 +97,7 @@ class View(Node):
         loaded = robot.read_urdf()
         self._model = model = load_model(loaded, robot.root)
         self._imu, self._names = robot.imu, FrameNames(self, model.frame_names)
-        self._joints, self._q = JointReader(model.joint_names), np.full(model.dof, np.nan)
+        self._joints, self._q = JointReader(model.joint_names), np.zeros(model.dof)
         nowhere = Motion(model, loaded, np.empty(0, np.int64), np.empty((0, model.dof)))
         shapes, _ = robot_shapes(nowhere)
         self.browser = Browser(shapes, len(model.bodies), f'izmp: {model.name}', address, port)
@@ -136,8 +136,6 @@ class View(Node):
         for shown in (picture.numbers, picture.arrows):
             for name in [name for name in shown if now - self._received[name] > FORGOTTEN]:
                 del shown[name]
-        if np.isfinite(self._q).all():
-            picture.bodies = self._model.body_poses(self._q)
         self.browser.show(picture)
         self._turn += 1
         if self._turn % PLOT_EVERY == 0:
@@ -171,7 +169,10 @@ class View(Node):
     def _take_joints(self, message: JointState) -> None:
         found = self._joints.read(tuple(message.name), np.array(message.position))
         if isinstance(found, np.ndarray):
-            self._q = np.where(np.isfinite(found), found, self._q)
+            self._q = np.where(
+                np.isfinite(found), found, self._q
+            )  # 0 of one that nobody publishes
+            self.picture.bodies = self._model.body_poses(self._q)
 
     def _take_imu(self, message: Imu) -> None:
         """Level the picture by the orientation, if there is one."""

@@ -178,9 +178,9 @@ class SignalTopics:
         topics = self.bag.topics.values()
         there = [t.name for t in topics if t.msgtype in signal.types and t.count]
         if len(topics_ending_in(signal.topic, self.bag.topics)) > 1:
-            remedy = f'State the one that is meant, with its namespace, as {_key(signal.name)}.'
+            remedy = f'State the one that is meant, with its namespace, as {_key(signal.key)}.'
         elif there:
-            remedy = _perhaps(signal.name, there)
+            remedy = _perhaps(signal.key, there)
         else:
             remedy = (
                 f'No other topic has messages of type {signal.types[0]} either; it must be '
@@ -207,6 +207,7 @@ class SignalTopics:
             ReplayError: if the robot file insists on the sensor.
         """
         self.uses.pop(signal, None)
+        key = next((each.key for each in self.robot.signals() if each.name == signal), signal)
         sensor = signal.partition('[')[0]
         if sensor == 'position':
             self.robot = dataclasses.replace(self.robot, position=None)
@@ -240,16 +241,16 @@ class SignalTopics:
             lost = "the angular acceleration is the gyroscope's difference quotient"
         message = f'{signal}: {why}; without it {lost}.'
         self.missing.append(
-            Finding(kind, 'note', message, _perhaps(signal, others) if others else '')
+            Finding(kind, 'note', message, _perhaps(key, others) if others else '')
         )
 
 
-def _perhaps(signal: str, topics: Sequence[str]) -> str:
-    return f'If one of these is meant, make it {_key(signal)}: {", ".join(topics)}.'
+def _perhaps(key: str, topics: Sequence[str]) -> str:
+    return f'If one of these is meant, make it {_key(key)}: {", ".join(topics)}.'
 
 
-def _key(signal: str) -> str:
-    return f'{signal}.topic in the robot file'
+def _key(key: str) -> str:
+    return f'{key}.topic in the robot file'
 
 
 def _without_wrench(foot: Foot, signal: str) -> Foot:
