@@ -285,3 +285,17 @@ def test_noise_does_not_cut_pushes_into_recurring_errors():
     found = find_forces(stamped(5000), force, WEIGHT)
     assert [push.start for push in found] == [stamped(5000)[k] for k in range(500, 5000, 1200)]
     assert [push.duration for push in found] == pytest.approx([1.0] * 4, abs=0.03)
+
+
+def test_a_push_of_short_pieces_is_one_and_outliers_are_none():
+    """At 1 kHz: 15 ms of every 30 ms, then single samples 20 ms apart."""
+    force = np.zeros((3000, 3))
+    for start in range(1000, 1300, 30):
+        force[start : start + 15, 1] = 40.0
+    (found,) = find_forces(stamped(3000, 1), force, WEIGHT)
+    assert (found.start, found.end) == (stamped(3000, 1)[1000], stamped(3000, 1)[1285])
+    outliers = np.zeros((3000, 3))
+    outliers[1000:2000:20, 1] = 500.0
+    assert find_forces(stamped(3000, 1), outliers, WEIGHT) == ()
+    outliers[2500:2515, 1] = 40.0  # a piece by itself is too short, as before
+    assert find_forces(stamped(3000, 1), outliers, WEIGHT) == ()

@@ -19,7 +19,7 @@ ABOVE_MEDIAN = 8.0
 """Factor over its median above which a force counts as an event [-]."""
 
 SHORTEST = 0.02
-"""Shortest duration of an event; shorter ones may be outliers [s]."""
+"""Shortest duration of an event, without its pauses; shorter ones may be outliers [s]."""
 
 APART = 0.1
 """Forces with less time between them are parts of one, which noise cuts into pieces [s]."""
@@ -72,8 +72,9 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
 
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
-        median size, for at least SHORTEST, in the order of time; those less than APART from each
-        other are one.
+        median size, in the order of time. Those less than APART from each other are one, which
+        must have been above for at least SHORTEST in sum; a single sample that lasted less is an
+        outlier and counts for nothing.
     """
     size = np.linalg.norm(force, axis=1)
     typical = median(size)
@@ -82,10 +83,13 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
     large = np.nan_to_num(size) > max(LEAST_PART * weight, ABOVE_MEDIAN * typical)
     starts, ends = np.flatnonzero(np.diff(large, prepend=False, append=False)).reshape(-1, 2).T
     begin, after = stamps[starts], stamps[np.minimum(ends, len(stamps) - 1)]
-    last = np.flatnonzero(after - begin >= SHORTEST * NANOSECONDS)
-    apart = np.flatnonzero(begin[last[1:]] - after[last[:-1]] >= APART * NANOSECONDS) + 1
+    lasted, shortest = after - begin, SHORTEST * NANOSECONDS
+    kept = np.flatnonzero((ends - starts > 1) | (lasted >= shortest))
+    apart = np.flatnonzero(begin[kept[1:]] - after[kept[:-1]] >= APART * NANOSECONDS) + 1
     found = []
-    for pieces in np.split(last, apart) if len(last) else ():
+    for pieces in np.split(kept, apart):
+        if lasted[pieces].sum() < shortest:
+            continue
         one, other = pieces[0], pieces[-1]
         mean = np.nanmean(force[starts[one] : ends[other]], axis=0)
         found.append(ExternalForce(int(begin[one]), int(after[other]), mean))
