@@ -188,5 +188,5 @@ def test_a_filter_that_cannot_reach_its_aim_stops_where_it_costs_more_than_it_br
         choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
     assert choice.half_width < 0.1
     assert 0.2 * choice.scatter < choice.cut < 5.0 * choice.scatter
-    assert 'RMS) off the motion of the CoP' in choice.text
-    assert 'out of reach, as a longer one takes more motion than noise' in choice.text
+    assert 'RMS) off the CoP, its noise included' in choice.text
+    assert 'out of reach, as a longer one takes more off the CoP than off the noise' in choice.text

@@ -54,8 +54,8 @@ class FilterChoice:
         scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
         unfiltered: the same without a filter [m].
         wanted: below which it was to be [m].
-        cut: root mean square of the motion of the CoP that it takes away, in the worse axis [m];
-            NaN without a CoP or a filter.
+        cut: root mean square of what it takes off the CoP, motion and noise, in the worse axis
+            [m]; of a CoP that was smoothed for the trial; NaN without a CoP or a filter.
         unknown: why no scatter can be predicted, which is NaN then; '' if it can.
     """
 
@@ -91,11 +91,12 @@ class FilterChoice:
             'with it'
         )
         if np.isfinite(self.cut):
-            text += f'; it takes at least {_mm(self.cut)} (RMS) off the motion of the CoP'
+            text += f'; it takes about {_mm(self.cut)} (RMS) off the CoP, its noise included'
         if self.scatter > self.wanted:
+            worse = ', as a longer one takes more off the CoP than off the noise'
             return (
                 f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach'
-                f'{", as a longer one takes more motion than noise" * bool(self.cut > 0)}.'
+                f'{worse * bool(self.cut > 0)}.'
             )
         return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
 
@@ -215,7 +216,7 @@ def _smallest(
 
 
 def _motion_cut(parts: Sequence[Evaluated], max_gap: float) -> Callable[[float], float]:
-    """What a half-width [s] takes of the motion of the CoP, root mean square [m]; NaN unknown."""
+    """What a half-width [s] takes off the CoP, root mean square [m]; NaN unknown."""
     stamps = np.concatenate([part.stamps for part in parts])
     nothing = np.empty((0, 3))
     cop = np.concatenate([part.points.get('cop', nothing) for part in parts])
