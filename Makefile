@@ -30,7 +30,7 @@ REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap urdf2webots \
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
-	ros-jazzy-std-srvs viser
+	ros-jazzy-std-srvs viser shtab
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc

@@ -174,7 +174,7 @@ def test_on_a_notebook_scene_slider_and_first_plot_are_seen_at_once(tab):
     assert tab.run('byId("scene").clientHeight') > 300
     tab.run('scrollTo(0, 600)')
     assert 0 <= tab.run('byId("time").getBoundingClientRect().bottom') <= 768
-    assert tab.run('document.body.scrollWidth') <= 1366
+    tab.until('document.body.scrollWidth <= 1366')
     tab.click('#views [data-view=above]')
     tab.call('Emulation.clearDeviceMetricsOverride')
     assert tab.messages == []
