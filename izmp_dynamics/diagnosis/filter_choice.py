@@ -1,8 +1,9 @@
 """Which half-width the matched filter needs for a recording, from the noise measured in it.
 
 The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
-slowest signal that is differentiated; a smaller one if from there on it takes more motion than
-noise. The motion is that of a measured CoP, by itself: how far it is from the IZMP does not count.
+slowest signal that is differentiated; a smaller one if from there on it takes more off the CoP
+than off the noise. The motion is that of a measured CoP, by itself: how far it is from the IZMP
+does not count.
 """
 
 from collections import defaultdict
