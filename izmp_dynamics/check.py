@@ -29,6 +29,7 @@ from izmp_dynamics.recording.replay import (
 )
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summarise
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 
 
@@ -127,3 +128,4 @@ def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[F
             if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
                 yield finding
     yield from agreement_findings(evaluation)
+    yield from (found for found in summarise(scene).findings if found.kind.startswith('cop_'))

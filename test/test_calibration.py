@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration import solver
@@ -25,11 +26,14 @@ from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
 from izmp_dynamics.calibration.solver import estimate, labels_of
 from izmp_dynamics.check import check
 from izmp_dynamics.cli.main import main
+from izmp_dynamics.diagnosis.filter_choice import chosen_filter
 from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
@@ -136,13 +140,14 @@ def test_the_calibrated_robot_agrees_on_a_walk_that_was_not_seen(
         ('wrong', robot),
         ('calibrated', load_robot_file(folder / 'robot.calibrated.yaml')),
     ):
-        track = evaluate_bag(unseen, dataclasses.replace(file, low_pass=smooth)).tracks['mr_ad']
+        file = dataclasses.replace(file, low_pass=smooth, filter=Filter())
+        track = evaluate_bag(unseen, file).tracks['mr_ad']
         rms[name] = np.sqrt(np.nanmean((track.point - truth)[:, :2] ** 2, axis=0))
     assert rms['wrong'].max() > 0.02
     assert rms['calibrated'].max() < 0.8e-3
 
 
-def test_the_files_state_what_was_found(calibrated, bag):
+def test_the_files_state_what_was_found(calibrated, bag, biped31):
     calibration, result, folder = calibrated
     assert {path.name for path in folder.iterdir()} == set(result.files)
     text = (folder / 'robot.calibrated.yaml').read_text(encoding='utf-8')
@@ -151,6 +156,11 @@ def test_the_files_state_what_was_found(calibrated, bag):
     robot = load_robot_file(folder / 'robot.calibrated.yaml')
     assert robot.imu == calibration.robot.imu
     assert robot.feet == calibration.robot.feet
+    with BagReader(bag) as reader:  # live there is no choice of a filter
+        model = load_model(calibration.urdf, robot.root)
+        chosen = chosen_filter(Recording(reader, nominal(biped31), model))
+    assert chosen.half_width > 0.0
+    assert robot.filter.half_width == pytest.approx(chosen.half_width, rel=1e-6)
     trunk = values(result)['payload.mass']
     model, before = load_model(robot.urdf_path), load_model(calibration.robot.urdf_path)
     assert model.total_mass - before.total_mass == pytest.approx(trunk, abs=1e-6)

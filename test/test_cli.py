@@ -62,6 +62,23 @@ def test_a_misspelt_command_is_answered_with_the_nearest(arguments, near):
     assert izmp(*arguments).err.endswith(f"; did you mean '{near}'?\n")
 
 
+@pytest.mark.parametrize('given', [('--robt', 'y'), ('--robot', 'y', '-o', 'z', '--robt=w')])
+def test_a_misspelt_option_is_answered_with_the_nearest(given):
+    said = izmp('replay', 'x', *given)
+    assert said.err.startswith('usage: izmp replay')
+    assert said.err.endswith("; did you mean '--robot' in place of '--robt'?\n")
+
+
+def test_without_arguments_every_command_is_listed():
+    said = izmp().err
+    assert all(re.search(rf'^ +{name}\b', said, re.MULTILINE) for name in ('replay', 'compile'))
+
+
+def test_a_urdf_is_no_robot_file():
+    refused = izmp('check', 'bag', '--robot', BIPED31)
+    assert_refused(refused, f"is a URDF, not a robot file; 'izmp draft BAG --urdf {BIPED31}")
+
+
 def test_completion_is_a_script_of_bash():
     pytest.importorskip('shtab')
     outcome = izmp('--print-completion', 'bash')

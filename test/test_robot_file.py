@@ -341,6 +341,7 @@ def test_a_urdf_that_is_not_there_has_a_line_unless_the_command_line_names_it(tm
     with raising(RobotFileError, 'file_absent', line=2, key='urdf') as refusal:
         load_robot_file(path, with_urdf=True)
     assert 'URDFs there: none' in str(refusal.value)
+    assert 'A relative path starts at the robot file; --urdf FILE' in str(refusal.value)
     urdf = BIPED31.with_name('biped31.urdf')
     assert load_robot_file(path, urdf, with_urdf=True).urdf_path == urdf
     assert load_robot_file(path, 'none.urdf', with_urdf=True).root == 'pelvis'

@@ -39,7 +39,7 @@ def test_to_try_a_place_leaves_nothing_there(tmp_path):
 
 
 def test_it_is_said_which_filter_holds():
-    assert filter_sentence(ROBOT).startswith('Not filtered. izmp replay chooses a filter')
+    assert filter_sentence(ROBOT).startswith('No filter is set: noise may move the margin')
     matched = replace(ROBOT, filter=replace(ROBOT.filter, half_width=0.016))
     assert 'by the matched filter of half-width 16 ms' in filter_sentence(matched)
     low_pass = replace(ROBOT, low_pass=replace(ROBOT.low_pass, cutoff=20.0))

@@ -107,6 +107,35 @@ def test_long_at_the_edge_is_said_whatever_the_verdict():
     assert 'rocked' not in near_the_edge(0.6).sentence
 
 
+def test_soles_that_are_too_small_are_suspected_where_the_cop_reaches_their_edge():
+    evaluation = walking()
+    assert 'cop_at_edge' not in [found.key for found in summary_of(evaluation).findings]
+
+    def small(foot):
+        middle = foot.sole.mean(axis=1, keepdims=True)
+        return middle + 0.2 * (foot.sole - middle)
+
+    (found,) = summary_of(with_feet(evaluation, sole=small)).findings
+    assert found.key == 'cop_at_edge'
+    assert 'or the soles are larger than in the robot file' in found.sentence
+    for name in ('brief', 'tips'):
+        offset, cop_limit, *_ = OUTSIDE[name]
+        verdict = verdict_of(standing(offset=offset, cop_limit=cop_limit))
+        assert verdict.advice.startswith('First measure the soles')
+
+
+def test_the_card_of_the_margin_shows_the_excursion_that_decides():
+    offset, cop_limit, *_ = OUTSIDE['brief']
+    report = summary_of(standing(offset=offset, cop_limit=cop_limit)).as_dict()
+    judged = report['tracks'][report['verdict']['judged_by']]
+    judged['averaged_margin'] = -0.3  # of an excursion that is put down to an error
+    judged['averaged_margin_time'] = 9.0
+    card = cards(report)[0]
+    assert f'by up to {card.value.lstrip("−")} ' in report['verdict']['sentence']
+    when = card.note.rpartition('; ')[2]
+    assert f' {when}, by up to' in report['verdict']['sentence']
+
+
 @pytest.mark.parametrize(('bandwidth', 'slow'), [(1.3, True), (4.0, False)])
 def test_a_filter_that_is_slower_than_the_average_is_named(bandwidth, slow):
     summary = summary_of(replace(walking(3.0), filter_bandwidth=bandwidth))

@@ -1,5 +1,6 @@
 """`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from izmp_dynamics.calibration.parameters import (
     make_layout,
 )
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
+from izmp_dynamics.diagnosis.filter_choice import with_filter
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import results
 from izmp_dynamics.model.robot_file import RobotFile
@@ -95,6 +97,8 @@ def estimate_corrections(
         if turned != robot:
             robot, original = turned, segments
             rig, segments = _prepared(places, robot, model, client)
+        chosen = partial(with_filter, robot=robot, model=model)
+        (passed,) = results(client, chosen, places[:1])  # nodes do not choose one
     best = best_candidate(
         rig, segments, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
     )
@@ -103,8 +107,8 @@ def estimate_corrections(
     if not result.accepted:
         return Calibration(result, as_stated, {}, urdf, best.trial)
     x = best.solution.x
-    corrected = corrected_robot(robot, best.layout, x), corrected_inertials(best.layout, x)
-    return Calibration(result, *corrected, urdf, best.trial)
+    corrected = dataclasses.replace(corrected_robot(robot, best.layout, x), filter=passed)
+    return Calibration(result, corrected, corrected_inertials(best.layout, x), urdf, best.trial)
 
 
 def best_candidate(

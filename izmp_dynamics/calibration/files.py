@@ -227,6 +227,8 @@ def robot_text(robot: RobotFile, result: CalibrationResult) -> str:
             )
     if 'inertias' in result.groups:
         lines.append('#   inertials of all links: see the URDF')
+    if robot.filter.half_width is not None:
+        lines.append('# filter.half_width is stated, or by the noise of the first recording.')
     body = yaml.safe_dump(
         stated(robot), sort_keys=False, allow_unicode=True, default_flow_style=None, width=99
     )

@@ -1,6 +1,7 @@
 """`izmp calibrate`: errors of sensors and model from recordings of the robot walking."""
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Calibrate; 1 if the calibration is refused."""
     from izmp_dynamics.calibration.calibrate import estimate_corrections
-    from izmp_dynamics.calibration.files import write_calibration
+    from izmp_dynamics.calibration.files import ROBOT, write_calibration
     from izmp_dynamics.calibration.result import render_json, summary
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.cli.terminal import printable
@@ -83,6 +84,9 @@ def run(options: argparse.Namespace) -> int:
             print(printable(line))
         for name, path in result.files.items():
             print(printable(f'{name}: {path}'))
+        if ROBOT in result.files:
+            given = (shlex.quote(str(path)) for path in (options.bags[0], result.files[ROBOT]))
+            print(printable('Next: izmp replay {} --robot {} -o OUT'.format(*given)))
     if result.accepted or result.agrees:
         return 0
     if options.quiet:

@@ -146,14 +146,31 @@ def commands() -> tuple[Any, ...]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Names the nearest choice in place of all where one is misspelt."""
+    """Names the nearest choice or option where one is misspelt; helps where nothing is given."""
+
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._given = sys.argv[1:] if args is None else list(args)
+        found, unknown = super().parse_known_args(self._given, namespace)
+        if unknown:  # here, as the parser of the command does not know the options of this one
+            self.error(f'unrecognized arguments: {" ".join(unknown)}')
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
+        if not self._given:
+            self.print_help(sys.stderr)
+            self.exit(2, f'\n{self.prog}: error: {message}\n')
         wrong, _, choices = message.partition(' (choose from ')
         given = re.search(r"invalid choice: '(.*)'$", wrong)
         if given is not None:
             near = difflib.get_close_matches(given[1], re.findall(r'[\w-]+', choices), n=1)
             message = f"{wrong}; did you mean '{near[0]}'?" if near else message
+        known = tuple(self._option_string_actions)
+        for option in (text.partition('=')[0] for text in self._given if text[:2] == '--'):
+            close = difflib.get_close_matches(option, known, n=1)
+            if close and not any(name.startswith(option) for name in known):
+                message += f"; did you mean '{close[0]}' in place of '{option}'?"
         super().error(message)
 
 

@@ -9,12 +9,16 @@ does not count.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup, enough_of
@@ -114,6 +118,14 @@ def chosen_filter(recording: Recording) -> FilterChoice | None:
     choice = propose_filter(recording)
     adopt(choice, recording)
     return choice
+
+
+def with_filter(bag: str | PathLike[str], robot: RobotFile, model: RobotModel) -> Filter:
+    """The filter of a robot file; the one that a recording needs, if that is left open."""
+    with BagReader(bag) as reader:
+        recording = Recording(reader, robot, model)
+        chosen_filter(recording)
+        return recording.robot.filter
 
 
 def adopt(choice: FilterChoice | None, recording: Recording) -> None:

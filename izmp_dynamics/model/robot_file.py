@@ -28,7 +28,7 @@ from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
-from izmp_dynamics.model.urdf import Urdf, read_urdf
+from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,12 @@ def load_robot_file(
         RobotFileError: if it cannot be read or does not fit; the message names the line.
     """
     path = Path(path)
+    if path.suffix.lower() in SUFFIXES:
+        raise RobotFileError(
+            f"'{path}' is a URDF, not a robot file; 'izmp draft BAG --urdf {path} -o ROBOT.yaml' "
+            'makes one.',
+            kind='urdf_given', path=path,
+        )  # fmt: skip
 
     def check(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
         unused = 'imu.topic' if 'imu.from_position' in texts else ''

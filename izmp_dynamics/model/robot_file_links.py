@@ -41,7 +41,8 @@ def link_mistakes(
         tree = build_tree(parsed)
     except ModelError as error:
         if urdf is None and error.kind in ('file_absent', 'file_unreadable'):
-            yield _mistake('urdf', error)
+            yield _mistake('urdf', error, ' A relative path starts at the robot file; --urdf FILE '
+                           'takes another URDF.')  # fmt: skip
         return  # others are mistakes of the URDF, not of the robot file
     try:
         build_tree(parsed, texts.get('root'))
@@ -92,8 +93,8 @@ def unknown_link(
     return UnknownNameError('link', link, links, f"in robot '{robot}' (named by {where})", hint)
 
 
-def _mistake(key: str, error: IzmpError) -> RobotFileError:
+def _mistake(key: str, error: IzmpError, hint: str = '') -> RobotFileError:
     data: dict[str, object] = {'key': key}
     if isinstance(error, UnknownNameError):
         data |= {'denotes': error.denotes, 'name': error.name, 'valid': error.valid}
-    return RobotFileError(str(error), kind=error.kind, **data)
+    return RobotFileError(f'{error}{hint}', kind=error.kind, **data)

@@ -27,7 +27,7 @@ from izmp_dynamics.model.xacro_file import expand_xacro
 LARGEST = 2**25
 """Most bytes of a URDF file."""
 
-_SUFFIXES = ('.urdf', '.xacro')
+SUFFIXES = ('.urdf', '.xacro')
 _LISTED = 5  # files that are there instead of the one that was asked for
 _PARTS = {'link': GRAMMAR['link'], 'joint': GRAMMAR['joint']}
 _ABSENT = {
@@ -142,7 +142,7 @@ def _absent(path: Path) -> str:
     """Say that there is no such file, and which ones are where it was looked for."""
     try:
         folder = os.path.dirname(os.path.abspath(path))
-        names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIXES))
+        names = sorted(name for name in os.listdir(folder) if name.lower().endswith(SUFFIXES))
     except FileNotFoundError:  # there is no such folder, or the working folder was deleted
         return f"There is no URDF file '{path}', nor its folder."
     except OSError:

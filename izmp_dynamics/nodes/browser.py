@@ -38,7 +38,7 @@ _CAMERAS = {
 
 _PLOTS = {
     'margin': ('margin of stability [mm]', 'rgb(214,39,40)', {}),
-    'tilt': ('tilt [°]', 'rgb(31,119,180)', {}),
+    'tilt': ('tilt from standing [°]', 'rgb(31,119,180)', {}),
     'fall': ('fall probability [%]', 'rgb(255,127,14)', {'y': {'auto': False, 'range': [0, 100]}}),
 }
 

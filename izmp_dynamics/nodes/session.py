@@ -308,8 +308,9 @@ def filter_sentence(robot: RobotFile) -> str:
     if stated := filter_in_words(robot):
         return f'Filtered by {stated}, as the robot file or a parameter states.'
     return (
-        'Not filtered. izmp replay chooses a filter by the noise; here state it in the robot '
-        'file: filter: {half_width: …} [s]. izmp check proposes one for a recording.'
+        'No filter is set: noise may move the margin by far more than in izmp replay, which '
+        'chooses one. State filter: {half_width: …} [s] in the robot file; izmp check names the '
+        'value for a recording, izmp calibrate writes it.'
     )
 
 

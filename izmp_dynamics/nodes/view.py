@@ -64,6 +64,9 @@ NEWEST = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 
+STANDING = NANOSECONDS
+"""Time on the feet at the beginning whose mean attitude is the standing pose [ns]."""
+
 _SIGNS = {DiagnosticStatus.OK: '🟢', DiagnosticStatus.WARN: '🟡'}
 
 
@@ -104,6 +107,7 @@ class View(Node):
         self.picture = Picture()
         self._force_length = force_length(model)
         self._is_level, self._stamp = False, 0
+        self._standing, self._stands_until = np.zeros(3), 0
         self._received: dict[str, float] = {}
         self._events = deque[str](maxlen=MOST_EVENTS)
         self._status: dict[str, DiagnosticStatus] = {}
@@ -152,7 +156,7 @@ class View(Node):
             margin = numbers['margin']
             parts.insert(0, f'**margin {margin:.0f} mm**{"" if margin > 0 else " (outside)"}')
         if 'tilt' in numbers:
-            parts.append(f'tilt {numbers["tilt"]:.1f}°')
+            parts.append(f'tilt from standing {numbers["tilt"]:.1f}°')
         if 'fall' in numbers:
             parts.append(f'fall probability {numbers["fall"]:.1f} %')
         legend = 'Red: IZMP and contact force; blue: CoP; grey: centre of mass; orange: push.'
@@ -189,7 +193,13 @@ class View(Node):
     def _level(self, up: Array) -> None:
         """Take `up` (3,), a unit vector in the root frame, for the vertical."""
         self.picture.level_R_root = np.vstack([plane_axes(up), up])
-        self._note('tilt', float(np.degrees(np.arccos(np.clip(up[2], -1.0, 1.0)))))
+        if self.picture.polygon is None and not self._stands_until:
+            return  # it may hang: as in the report, the tilt is that from the standing pose
+        self._stands_until = self._stands_until or self._stamp + STANDING
+        if self._stamp <= self._stands_until:
+            self._standing += up
+        cosine = up @ self._standing / np.linalg.norm(self._standing)
+        self._note('tilt', float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))))
 
     def _take_markers(self, message: MarkerArray) -> None:
         picture = self.picture

@@ -135,7 +135,8 @@ def cards(report: Mapping[str, Any]) -> list[Card]:
     degrees = formatting.NOTHING if tilt is None else f'{math.degrees(tilt):.1f}°'
     note = 'the orientation is not known'
     if tilt is not None:
-        note = f'of the root from upright, at {formatting.instant(report["largest_tilt_time"])}'
+        when = formatting.instant(report['largest_tilt_time'])
+        note = f'of the root from its standing pose, at {when}'
     return [
         _margin_card(report),
         Card('Largest tilt', degrees, note),
@@ -150,8 +151,13 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
     if judged is None:
         return Card(title, formatting.NOTHING, 'the verdict says why')
     margin, room = judged['averaged_margin'], report['verdict']['room']
+    time = judged['averaged_margin_time']
+    decide = [found for found in judged['excursions'] if found['cause'] != 'error']
+    if decide:  # those put down to errors may be deeper
+        deepest = max(decide, key=lambda found: found['depth'])
+        margin, time = -deepest['depth'], deepest['start']
     uncertain = judged['error']['uncertainty'] if judged['name'] != 'cop' else None
-    when = formatting.instant(judged['averaged_margin_time'])
+    when = formatting.instant(time)
     over = formatting.seconds(report['verdict']['averaging_time'])
     note = f'± {formatting.mm(uncertain)}; ' if judged['name'] != 'cop' else ''
     note += f'{judged["label"]} averaged over {over}'

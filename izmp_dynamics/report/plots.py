@@ -136,7 +136,8 @@ def _margin(scene: Scene, summary: Summary) -> Plot | None:
 def _posture(scene: Scene) -> Iterator[Plot]:
     """Tilt of the root, and the probability of a fall, each whole and down to zero."""
     risk = scene.evaluation.fall_probability
-    shown = [('tilt', 'Tilt of the root from upright', 'tilt [°]', np.degrees(scene.tilt))]
+    title = 'Tilt of the root from its standing pose'
+    shown = [('tilt', title, 'tilt [°]', np.degrees(scene.tilt))]
     if risk is not None:
         title = f'Probability of a fall within {HORIZON:.0f} s'
         shown.append(('fall', title, 'probability [%]', 100.0 * risk))

@@ -11,7 +11,9 @@ import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import feet_findings
+from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
@@ -115,7 +117,7 @@ def find(
         *_support(scene),
         *_gaps(scene, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
-        *_cop_outside(scene, tracks, falls),
+        *cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
     ]
@@ -260,15 +262,19 @@ def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
     return track.name != 'cop' and track.crossings >= NOISY_CROSSINGS and scatters
 
 
-def _cop_outside(
+def cop_findings(
     scene: Scene, tracks: Mapping[str, TrackStatistics], falls: Sequence[tuple[float, float]]
 ) -> Iterator[Finding]:
-    """A CoP outside is impossible, unless the robot rocks or tips over that edge."""
+    """A CoP outside is impossible, unless the robot tips over that edge; at the edge, unusual."""
     cop = tracks.get('cop')
     if cop is None or not scene.cop_is_whole:
         return
     others = [scene.averaged(name).margin for name in tracks if name != 'cop'][:1]
-    rocking: list[Excursion] = []
+    tipping: list[Excursion] = []
+    margin = scene.judged_margin('cop')
+    stays_up = np.ones(len(margin), dtype=np.bool_)
+    for begin, stop in falls:
+        stays_up[scene.timeline.within(begin - scene.falls_for, stop)] = False
     impossible: list[Excursion] = []
     for found in cop.excursions:
         if found.depth <= max(TOLERANCE, cop.error.usual):
@@ -281,11 +287,13 @@ def _cop_outside(
             begin - scene.falls_for <= found.start <= stop and begin <= end
             for begin, stop in falls
         )
-        tips = falling or found.duration < scene.falls_for
-        if tips and at_edge:
-            rocking.append(found)
-        elif not falling:
+        if falling and at_edge:
+            tipping.append(found)
+        elif not falling and not (at_edge and found.duration < scene.falls_for):
             impossible.append(found)
+    edge = stays_up & (margin < TOLERANCE)
+    row = lowest(np.where(edge, margin, np.nan))
+    points = any(stays_point(foot.sole) for foot in scene.evaluation.feet)
     if impossible:
         worst = max(impossible, key=lambda found: found.depth)
         yield Finding(
@@ -293,16 +301,29 @@ def _cop_outside(
             'warning',
             f'The measured CoP lies up to {mm(worst.depth)} outside the support polygon '
             f'(at {instant(worst.start)}, for {seconds(worst.duration)}), which is impossible: '
-            'check soles, ground plane and force sensors.',
+            'the soles are larger than in the robot file, or ground plane or force sensors are '
+            'wrong.',
         )
-    elif rocking:
-        worst = max(rocking, key=lambda found: found.depth)
+    elif tipping:
+        worst = max(tipping, key=lambda found: found.depth)
         yield Finding(
             'cop_at_edge',
             'warning',
             f'At {instant(worst.start)} the measured CoP is up to {mm(worst.depth)} beyond the '
             'edge, as is the IZMP: the robot rocks or tips over that edge, and the sole '
             'touches the ground with it alone.',
+        )
+    elif row is not None and not points:
+        often = times(len(scene.timeline.runs(edge)[0]))
+        side = 'inside' if margin[row] > 0.0 else 'outside'
+        yield Finding(
+            'cop_at_edge',
+            'warning',
+            f'{often[0].upper()}{often[1:]} the measured CoP came to the edge of the support '
+            f'polygon, for {seconds(scene.timeline.total(edge))} in all; at '
+            f'{instant(scene.timeline.time[row])} it was {mm(abs(margin[row]))} {side}. The robot '
+            'did not fall: it rocked on its edges, or the soles are larger than in the robot '
+            'file, so that margins are too small. Measure the soles.',
         )
 
 

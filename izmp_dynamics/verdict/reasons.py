@@ -48,6 +48,10 @@ SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
 _GATED = 'See “Signal health” for what was gated.'
 _NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is no fall.'
 _CHECK_SIGNALS = 'If nothing touched it, check the signals around that instant.'
+_CHECK_SOLES = (
+    'First measure the soles: the polygons in the robot file may be smaller, as those that izmp '
+    'draft takes from forces are. If they are right, move the planned ZMP inwards.'
+)
 _TOO_WRONG = (
     'the {track.described} is {wrong}; the support polygon reaches {scene.room:mm} from its '
     'middle to its edge.{cop}'
@@ -154,7 +158,7 @@ REASONS = {
         'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
         'else held the robot.',
     ),
-    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}'),
+    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}', _CHECK_SOLES),
     'pushed': Reason(
         'disturbed',
         '{left}. The measured CoP stayed at least {inside:mm} inside meanwhile, so the robot was '
@@ -180,7 +184,7 @@ REASONS = {
         'tip the robot.',
         _CHECK_SIGNALS,
     ),
-    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}'),
+    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
     'inside': Reason(
         'stable',
         'the {track.described} stayed inside the support polygon{but} for the '
