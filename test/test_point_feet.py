@@ -95,8 +95,8 @@ def test_normal_forces_of_more_than_two_feet_are_not_called_nothing():
     assert 'Agreement: normal forces alone give a CoP to compare with between two feet' in lines[1]
 
 
-def test_the_load_on_a_point_is_the_size_of_its_force(biped31):
-    """The link leans by 45°, and the ground pushes along the specific force of the root."""
+def test_the_load_on_a_point_is_along_the_normal_of_the_ground(biped31):
+    """The link leans by 45°, the ground pushes along the vertical: of the root, or as given."""
     up = LEANING @ [0.0, 0.0, 1.0]
     feet = [
         dataclasses.replace(foot, polygon=tuple(map(tuple, polygon)), wrench=_at(foot.sole))
@@ -107,14 +107,15 @@ def test_the_load_on_a_point_is_the_size_of_its_force(biped31):
     states[0, :3] = 9.81 * up
     force = 100.0 * np.array([1.0, -1.0])[:, None] * up
     readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
-    level, feet = np.eye(3)[None], PackedFeet.of(rig)
+    unknown, feet = np.full((1, 3, 3), np.nan), PackedFeet.of(rig)
     loads = [
-        feet.evaluate(states, sign * readings[None], level, rig.contact_force).forces[0]
-        for sign in (1.0, -1.0)
+        feet.evaluate(states, readings[None], *known, rig.contact_force).forces[0]
+        for known in ((unknown, None), (LEANING.T[None], None), (unknown, np.eye(3)[2:]))
     ]
     assert loads == [
         pytest.approx([100.0, -100.0 * up[2]]),
-        pytest.approx([-100.0, 100.0 * up[2]]),
+        pytest.approx([100.0, -100.0 * up[2]]),
+        pytest.approx([100.0 * up[2], -100.0 * up[2]]),
     ]
 
 

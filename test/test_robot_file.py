@@ -244,7 +244,8 @@ def test_the_example_states_the_defaults_of_the_code():
 def test_the_example_with_all_keys_is_valid_too(tmp_path):
     path = tmp_path / 'robot.yaml'
     text = uncommented(with_examples=True).replace('#source', 'source')
-    text = text.replace('half_width: ', '#half_width: ')  # the alternative to low_pass
+    for alternative in ('half_width', 'radius'):  # to low_pass, to polygon
+        text = text.replace(f'{alternative}: ', f'#{alternative}: ')
     path.write_text(text.replace('source: sole', 'source: frame'))
     robot = load_robot_file(path)
     assert robot.ground.frame == 'l_sole'

@@ -284,7 +284,7 @@ def ended(evaluation, row):
     [
         (replace(walking(), feet=()), 'no feet are described'),
         (unloaded(walking()), 'no foot carries load at any instant'),
-        (pointed(walking()), 'span no area'),
+        (pointed(walking()), 'span no polygon'),
         (replace(walking(), tracks={}), 'no instant has an IZMP'),
         (normal_forces_alone(without(walking(), 'mr_ad', 'ir_md')), 'a CoP from whole wrenches'),
         (blank(without(walking(), 'ir_md', 'cop'), 'mr_ad'), 'no instant has an IZMP'),

@@ -118,7 +118,8 @@ def _stated(model: RobotModel, robot: RobotFile) -> Iterator[tuple[str, str, Arr
     if robot.position is not None:
         yield 'position', robot.position.frame or model.root, straight, None
     for foot in robot.feet:
-        yield f'sole of {foot.name}', foot.sole_frame, straight, np.array(foot.polygon)
+        ball = '' if foot.radius is None else f' (ball, radius {1e3 * foot.radius:g} mm)'
+        yield f'sole of {foot.name}{ball}', foot.sole_frame, straight, np.array(foot.corners)
         if foot.wrench and foot.wrench.frame:
             turn = from_rpy(foot.wrench.rotation)
             yield f'force sensor of {foot.name}', foot.wrench.frame, turn, None

@@ -27,7 +27,7 @@ def model_findings(model: RobotModel, robot: RobotFile) -> Iterator[Finding]:
         level: Level = 'warning' if problem.kind == 'no_inertial' else 'note'
         yield Finding(problem.kind, level, f'URDF: {problem}')
     for foot in robot.feet:
-        if foot.sole_frame in model.frame_names and not is_point(np.array(foot.polygon)):
+        if foot.sole_frame in model.frame_names and not is_point(np.array(foot.corners)):
             yield from _sole_off(model, foot)
 
 

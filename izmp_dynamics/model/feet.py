@@ -102,10 +102,16 @@ class Foot:
     """One foot: its sole and, if it has one, its sensor."""
 
     name: str = setting('name of the foot, as it appears in results')
-    sole: str | SolePlace = setting('link in the plane of the sole, z up; or its place on a link')
+    sole: str | SolePlace = setting(
+        'link in the plane of the sole, z up; or its place on a link; of a ball its centre'
+    )
     polygon: tuple[tuple[float, float], ...] = setting(
         'corners of the sole (x, y) in the frame of the sole link',
-        unit='m', lower=-2.0, upper=2.0, hint=METRES,
+        default=(), unit='m', lower=-2.0, upper=2.0, hint=METRES,
+    )  # fmt: skip
+    radius: float | None = setting(
+        'of the ball with which the foot touches the ground, in place of polygon',
+        default=None, unit='m', lower=1e-4, upper=0.5, hint=METRES,
     )  # fmt: skip
     wrench: FootWrench | None = setting('force/torque sensor', default=None)
     imu: FootImu | None = setting('IMU in the foot, for ground.source: feet_imus', default=None)
@@ -115,7 +121,26 @@ class Foot:
         """Name of the frame of the sole: a link, which `RobotFile.read_urdf` adds for a place."""
         return self.sole if isinstance(self.sole, str) else f'{self.name}/sole'
 
+    @property
+    def corners(self) -> tuple[tuple[float, float], ...]:
+        """Corners of the sole in its frame [m]; of a ball its centre."""
+        return self.polygon if self.radius is None else ((0.0, 0.0),)
+
     def __post_init__(self) -> None:
+        if (self.radius is None) == (not self.polygon):
+            both = 'are both given' if self.polygon else 'are both missing'
+            raise RobotFileError(
+                f'polygon and radius {both}; a flat sole has a polygon, a foot that touches the '
+                'ground with a ball has the radius of the ball.',
+                kind='polygon_or_radius', keys=('polygon', 'radius'),
+            )  # fmt: skip
+        if self.radius is not None:
+            if self.imu is not None:
+                raise RobotFileError(
+                    'imu has no effect with radius, as a ball has no plane; leave it out.',
+                    kind='key_without_effect', key='imu',
+                )  # fmt: skip
+            return
         if len(self.polygon) < 3:
             raise RobotFileError(
                 f'polygon needs at least 3 corners, not {len(self.polygon)}.',

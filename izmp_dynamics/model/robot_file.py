@@ -12,6 +12,7 @@ from pathlib import Path
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.method import (
     Acd,
@@ -100,12 +101,27 @@ class RobotFile:
                 'feet to stand on; list them under feet, or use imu.',
                 kind='no_feet',
             )
-        if self.ground.source == 'feet_imus' and not any(foot.imu for foot in self.feet):
+        balls = [foot.name for foot in self.feet if foot.radius is not None]
+        if (
+            not balls
+            and self.ground.source == 'feet_imus'
+            and not any(foot.imu for foot in self.feet)
+        ):
             yield RobotFileError(
                 'ground.source is feet_imus, but no foot has one; state imu under feet, or use '
                 'another source.',
                 kind='no_foot_imu',
             )
+        needs_soles = {
+            'root_acceleration.source': self.root_acceleration.source != 'imu',
+            'ground.source': self.ground.source == 'feet_imus',
+        }
+        for key in [key for key, needs in needs_soles.items() if needs and balls]:
+            yield RobotFileError(
+                f'{key} needs flat soles, but {list_names(balls)} touch the ground with balls '
+                '(radius); use another source.',
+                kind='needs_flat_soles', key=key, feet=tuple(balls),
+            )  # fmt: skip
         feet = [(f'feet[{k}]', foot) for k, foot in enumerate(self.feet)]
         names = {f'{key}.name': foot.name for key, foot in feet}
         soles = {f'{key}.sole': foot.sole_frame for key, foot in feet}

@@ -75,16 +75,25 @@ class FeetStage(Stage):
         }
         super().__init__(self.sensors.values(), streams.patience)
 
-    def evaluate(self, joints: JointKinematics, root: RootState, world_R_root: Array) -> FeetState:
+    def evaluate(
+        self,
+        joints: JointKinematics,
+        root: RootState,
+        world_R_root: Array,
+        normals: Array | None = None,
+    ) -> FeetState:
         """Evaluate decided instants.
 
         Args:
             joints: at K instants.
             root: at the same instants; its φ stands for "up" where no orientation is known.
             world_R_root: (K, 3, 3) orientation of the root; NaN where it is not known.
+            normals: (K, 3) of the ground, if it is not for the feet to say.
         """
         states, readings = mr_ad_states(joints, root), self._readings(joints)
-        found = self._feet.evaluate(states, readings, world_R_root, self.rig.contact_force)
+        found = self._feet.evaluate(
+            states, readings, world_R_root, normals, self.rig.contact_force
+        )
         soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
         complete = len(self._sensed) > 0 and all(self._sensed)
         total = ContactWrench.from_array(found.total) if complete else None

@@ -8,16 +8,20 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.vectors import add, cross, rotate, store, vector
+from izmp_dynamics.base.vectors import add, cross, dot, rotate, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
-from izmp_dynamics.stability.ground_plane import stand
+from izmp_dynamics.stability.ground_plane import level_normal, stand
+from izmp_dynamics.stability.support_polygon import level_axes
 
 Flags = npt.NDArray[np.bool_]
+
+PASSES = 3
+"""So often the plane through balls is found anew: one is enough for balls of one size."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class PackedFeet:
         corners: (C, 2) of all soles in their frames [m].
         foot: (C,) which foot each corner belongs to.
         points: (F,) which touch the ground with a point, so that their links may lean.
+        radii: (F,) of the balls that these are [m]; NaN of others.
     """
 
     joints: Indices
@@ -49,6 +54,7 @@ class PackedFeet:
     corners: Array
     foot: Indices
     points: Flags
+    radii: Array
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
         """Nothing in it changes; copies of its arrays would be writable, of another type."""
@@ -75,10 +81,16 @@ class PackedFeet:
             frozen(np.concatenate([np.empty((0, 2)), *(foot.polygon for foot in feet)])),
             frozen([k for k, foot in enumerate(feet) for _ in foot.polygon], np.int64),
             frozen([is_point(foot.polygon) for foot in feet], np.bool_),
+            frozen([np.nan if foot.radius is None else foot.radius for foot in feet]),
         )
 
     def evaluate(
-        self, states: Array, readings: Array, world_R_root: Array, contact_force: float
+        self,
+        states: Array,
+        readings: Array,
+        world_R_root: Array,
+        normals: Array | None,
+        contact_force: float,
     ) -> 'FeetAtInstants':
         """Place the soles, bring the measured wrenches to the root, and find which feet stand.
 
@@ -86,9 +98,11 @@ class PackedFeet:
             states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
             readings: (T, F, 6) force [N] and moment [N·m] of the sensors in their frames.
             world_R_root: (T, 3, 3); where it is NaN, φ points up.
+            normals: (T, 3) of the ground, if it is not for the feet to say.
             contact_force: normal force from which on a foot is loaded [N].
         """
         count, feet = len(states), len(self.senses)
+        stated = np.empty((0, 3)) if normals is None else np.array(normals)
         found = FeetAtInstants(
             np.empty((count, feet, POSE)),
             np.empty((count, len(self.corners), 3)),
@@ -100,8 +114,8 @@ class PackedFeet:
         )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
-            self.chains, self.below, self.corners, self.foot, self.points, states, readings,
-            world_R_root, contact_force, *found,
+            self.chains, self.below, self.corners, self.foot, self.points, self.radii, states,
+            readings, world_R_root, stated, contact_force, *found,
         )  # fmt: skip
         return found
 
@@ -112,7 +126,7 @@ class FeetAtInstants(NamedTuple):
     Attributes:
         poses: (T, F, 12) of the soles.
         corners: (T, C, 3) of all soles [m].
-        forces: (T, F) normal forces [N], of points the sizes of their forces; NaN without a
+        forces: (T, F) normal forces [N], of points along the ground's normal; NaN without a
             sensor.
         wrenches: (T, F, 6) that act on the feet; NaN without a sensor.
         total: (T, 6) their sum.
@@ -157,9 +171,11 @@ def _evaluate(
     polygons: Array,
     foot: Indices,
     points: Flags,
+    radii: Array,
     states: Array,
     readings: Array,
     world_R_root: Array,
+    normals: Array,
     contact_force: float,
     soles: Array,
     corners: Array,
@@ -173,6 +189,7 @@ def _evaluate(
     n = (states.shape[1] - ROOT) // 3
     poses, sensor = np.empty((len(bodies), POSE)), np.empty(POSE)
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
+    felt, up = np.empty((len(senses), 3)), np.empty(3)
     forces[:] = np.nan
     wrenches[:] = np.nan
     for t in range(len(states)):
@@ -198,20 +215,103 @@ def _evaluate(
                 mr_ad(chains[begin:end], below[begin:end], states[t], work, taken)
                 for k in range(6):
                     wrench[k] += taken[k]
-            normal, load, size, upwards = z_axis(sole), 0.0, 0.0, 0.0
             for k in range(3):  # where the mass below is in doubt, the measured force counts
-                part = wrench[k] if np.isfinite(wrench[k]) else force[k]
-                load += normal[k] * part
-                size += part * part
-                upwards += states[t, k] * part  # along φ
-            if points[f]:  # the force is normal to the ground, but for friction
-                load = -np.sqrt(size) if upwards < 0.0 else np.sqrt(size)
-            forces[t, f] = load
+                felt[f, k] = wrench[k] if np.isfinite(wrench[k]) else force[k]
+            forces[t, f] = dot(z_axis(sole), vector(felt[f], 0))
         _add_up(wrenches[t], total[t])
-        up = states[t, :3]
-        if np.isfinite(world_R_root[t, 2]).all():
-            up = world_R_root[t, 2]
+        oriented = np.isfinite(world_R_root[t, 2]).all()
+        for k in range(3):
+            up[k] = world_R_root[t, 2, k] if oriented else states[t, k]
+        if points.any():
+            _stand_on_points(
+                points, radii, felt, up, oriented, normals[t : t + 1], foot, contact_force,
+                soles[t], corners[t], forces[t], loaded[t],
+            )  # fmt: skip
         most[t] = stand(forces[t], corners[t], foot, up, contact_force, loaded[t])
+
+
+@kernel
+def _stand_on_points(
+    points: Flags,
+    radii: Array,
+    felt: Array,
+    up: Array,
+    oriented: bool,
+    stated: Array,
+    foot: Indices,
+    contact_force: float,
+    soles: Array,
+    corners: Array,
+    forces: Array,
+    loaded: Flags,
+) -> None:
+    """Write forces on points along the ground's normal, and where balls touch the ground.
+
+    The normal is the stated one or that of the plane through the points that carry load. These
+    are found along the vertical first. Without an orientation three or more determine it alone.
+
+    Args:
+        points: (F,) which feet are points.
+        radii: (F,) of balls [m]; NaN of other feet.
+        felt: (F, 3) forces on the feet [N].
+        up: (3,) a vector pointing up.
+        oriented: whether an orientation was measured, so that this is the vertical.
+        stated: (1, 3) normal of the ground, (0, 3) if it is that of the feet.
+        foot: (C,) which foot each corner belongs to.
+        contact_force: normal force from which on a foot is loaded [N].
+        soles: (F, 12) poses, with the centres of balls; out: their points on the ground.
+        corners: (C, 3) likewise [m].
+        forces: (F,) normal forces [N]; changed for points.
+        loaded: (F,) scratch.
+    """
+    centres = soles[:, POSITION:].copy()
+    if len(stated):
+        _touch(points, radii, felt, stated[0], centres, foot, soles, corners, forces)
+        return
+    vertical = up / np.sqrt(dot(vector(up, 0), vector(up, 0)))
+    n, known, level = vertical.copy(), 0, np.empty((2, 3))
+    level_axes(vector(vertical, 0), level)
+    for _ in range(PASSES):
+        _touch(points, radii, felt, n, centres, foot, soles, corners, forces)
+        stand(forces, corners, foot, vertical, contact_force, loaded)
+        known = level_normal(soles[:, POSITION:], loaded & points, vertical, level, n)
+    if known == 2 or oriented:
+        _touch(points, radii, felt, n, centres, foot, soles, corners, forces)
+        return
+    for f in range(len(radii)):
+        if np.isfinite(radii[f]):  # the load is known, the ground is not
+            soles[f] = np.nan
+    for c in range(len(foot)):
+        if np.isfinite(radii[foot[c]]):
+            corners[c] = np.nan
+
+
+@kernel
+def _touch(
+    points: Flags,
+    radii: Array,
+    felt: Array,
+    normal: Array,
+    centres: Array,
+    foot: Indices,
+    soles: Array,
+    corners: Array,
+    forces: Array,
+) -> None:
+    """Write forces (F,) on points along a normal (3,), and poses and corners of balls."""
+    n, axes, known = vector(normal, 0), np.empty((2, 3)), np.isfinite(normal).all()
+    level_axes(n, axes)
+    for f in range(len(points)):
+        if points[f]:
+            force = vector(felt[f], 0)
+            forces[f] = dot(n, force) if known else np.sqrt(dot(force, force))
+        if np.isfinite(radii[f]):
+            for k in range(3):
+                store(soles[f], 3 * k, (axes[0, k], axes[1, k], n[k]))
+            store(soles[f], POSITION, add(vector(centres[f], 0), scale(-radii[f], n)))
+    for c in range(len(foot)):
+        if np.isfinite(radii[foot[c]]):
+            store(corners[c], 0, vector(soles[foot[c]], POSITION))
 
 
 @inlined

@@ -22,6 +22,7 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
+from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
@@ -108,7 +109,8 @@ class Ground:
             wrenches: about the root origin [N, N·m].
 
         Returns:
-            As `zmp`; the distances from the edge of the support polygon, NaN without one.
+            As `zmp`; the distances from the edge of the support polygon, from the line or the
+            point that one or two points are; NaN without a loaded foot.
         """
         together = np.array([*wrenches.values()])
         points, distances = np.empty((*together.shape[:2], 3)), np.empty(together.shape[:2])
@@ -138,7 +140,7 @@ def _judge(
 ) -> None:
     for p in range(len(wrenches)):
         write_points(wrenches[p], normals, places, minimum_force, points[p])
-    write_margins(points, corners, foot, loaded, normals, distances)
+    write_margins(points, corners, foot, loaded, normals, 1, distances)
 
 
 def require_orientation(robot: RobotFile) -> None:
@@ -178,6 +180,7 @@ class GroundStage(Stage):
             if foot.sole_R_imu is not None and ground.source == 'feet_imus'
         }
         self.parts = tuple(self.imus.values())
+        self._has_points = any(is_point(foot.polygon) for foot in rig.feet)
         self._contradictions: defaultdict[str, Faults] = defaultdict(Counter)
         super().__init__(() if self.pose is None else (self.pose,), streams.patience)
 
@@ -194,6 +197,15 @@ class GroundStage(Stage):
         """Take poses (T, 7) of the ground, in the frame that its messages name."""
         if self.pose is not None:
             self.pose.push(samples)
+
+    def normals(self, joints: JointKinematics, world: WorldState) -> Array | None:
+        """(K, 3) normal of the ground under points, where it is not for these to say."""
+        if not self._has_points:
+            return None
+        if self.rig.robot.ground.source == 'gravity':
+            return world.R[:, 2, :]
+        frame = self._frame(joints, world)
+        return None if frame is None else frame.plane(self.rig.robot.ground.height).normal
 
     def evaluate(
         self, joints: JointKinematics, root: RootState, world: WorldState, feet: FeetState

@@ -50,13 +50,14 @@ class FootRig:
     Attributes:
         name: of the foot.
         sole: link of the sole.
-        polygon: (V, 2) corners of the sole in the sole frame [m].
+        polygon: (V, 2) corners of the sole in the sole frame [m]; of a ball its centre.
         sensor: link of the force sensor's frame; None without a sensor.
         normal_only: whether only the force along the sensor's z axis is measured.
         below: the robot with the mass below the sensor only; None if there is none.
         sole_R_imu: (3, 3) orientation of the foot's IMU in the sole; None without one.
         correction: of the samples of the force sensor; what comes out acts on the robot.
         imu_correction: of the samples of the IMU.
+        radius: of the ball with which it touches the ground [m]; None of a flat sole.
     """
 
     name: str
@@ -68,6 +69,7 @@ class FootRig:
     sole_R_imu: Array | None = None
     correction: Correction = NO_CORRECTION
     imu_correction: Correction = NO_CORRECTION
+    radius: float | None = None
 
 
 @dataclass(frozen=True)
@@ -264,13 +266,14 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
     return FootRig(
         name=foot.name,
         sole=foot.sole_frame,
-        polygon=frozen(foot.polygon),
+        polygon=frozen(foot.corners),
         sensor=sensor,
         normal_only=foot.wrench.normal_only if foot.wrench else False,
         below=below if below is not None and below.total_mass > 0 else None,
         sole_R_imu=_imu_in_sole(model, foot, frame_ids),
         correction=Correction.of_wrench(foot.wrench) if foot.wrench else NO_CORRECTION,
         imu_correction=Correction.of_delay(foot.imu.delay if foot.imu else 0.0),
+        radius=foot.radius,
     )
 
 

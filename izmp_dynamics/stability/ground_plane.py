@@ -3,6 +3,9 @@
 The ground plane comes from the sole of the foot that carries most ('sole'), from gravity at the
 height of that sole ('gravity'), or from the x-y plane of a named link ('frame'). Orientation
 enters the whole method only here, as the normal of the plane.
+
+A foot that touches the ground with a ball has no plane of its own: that of 'sole' is here the one
+through the balls that carry load, three or more; through two it is as level as their line allows.
 """
 
 import functools
@@ -17,12 +20,15 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.vectors import store, vector
+from izmp_dynamics.base.vectors import dot, store, vector
 from izmp_dynamics.model.body_layout import POSE, POSITION
 from izmp_dynamics.model.kinematics import z_axis
 
 SAME_HEIGHT = 0.01
 """Feet without force sensors stand if their soles are this close above the lowest one [m]."""
+
+SLENDER = 0.05
+"""Points whose spread across is less than this share of that along are on a line [-]."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,11 @@ class Sole:
     """A foot's sole over time, in the root frame.
 
     Attributes:
-        R: (T, 3, 3) root_R_sole.
-        p: (T, 3) origin of the sole frame [m].
-        corners: (T, V, 3) corners of the sole [m].
+        R: (T, 3, 3) root_R_sole; of a ball the axes of the ground plane, see `plane_axes`.
+        p: (T, 3) origin of the sole frame [m]; of a ball the point that touches the ground.
+        corners: (T, V, 3) corners of the sole [m]; of a ball that point.
         normal_force: (T,) force on the sole along its z axis, on a foot that touches the ground
-            with a point the size of the force [N]; None without a sensor.
+            with a point along the ground's normal [N]; None without a sensor.
     """
 
     R: Array
@@ -295,6 +301,50 @@ def stand(
         if known and not carried[f] <= carried[most]:
             most = f
     return most
+
+
+@kernel
+def level_normal(
+    points: Array, counts: npt.NDArray[np.bool_], up: Array, axes: Array, normal: Array
+) -> int:
+    """Write the normal (3,) of the plane through points, as level as these allow.
+
+    Least squares of the heights along `up`; of all planes that are as close, the one that slopes
+    least: through two points its steepest line is theirs, through one it is level.
+
+    Args:
+        points: (F, 3) [m].
+        counts: (F,) which of them are on the plane.
+        up: (3,) unit vector pointing up.
+        axes: (2, 3) unit vectors across it.
+        normal: (3,) out, unit vector.
+
+    Returns:
+        How many directions of the slope are determined by the points: 0, 1 or 2.
+    """
+    n, mean = 0, np.zeros(3)
+    for f in range(len(points)):
+        if counts[f]:
+            n += 1
+            mean += points[f]
+    mean /= max(n, 1)
+    xx = xy = yy = xz = yz = 0.0
+    for f in range(len(points)):
+        if counts[f]:
+            off = vector(points[f] - mean, 0)
+            x, y = dot(vector(axes[0], 0), off), dot(vector(axes[1], 0), off)
+            z = dot(vector(up, 0), off)
+            xx, xy, yy, xz, yz = xx + x * x, xy + x * y, yy + y * y, xz + x * z, yz + y * z
+    size, area = xx + yy, xx * yy - xy * xy
+    known, a, b = 0, 0.0, 0.0
+    if area > SLENDER**2 * size * size:
+        known, a, b = 2, (yy * xz - xy * yz) / area, (xx * yz - xy * xz) / area
+    elif size > 0.0:
+        known, a, b = 1, (xx * xz + xy * yz) / size**2, (xy * xz + yy * yz) / size**2
+    length = np.sqrt(1.0 + a * a + b * b)
+    for k in range(3):
+        normal[k] = (up[k] - a * axes[0, k] - b * axes[1, k]) / length
+    return known
 
 
 @kernel

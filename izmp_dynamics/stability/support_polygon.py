@@ -1,6 +1,7 @@
 """The support polygon and the signed distance of a point from its edge.
 
-The polygon is the convex hull of the soles that carry load, seen along the ground normal.
+The polygon is the convex hull of the soles that carry load, seen along the ground normal. Of feet
+that touch the ground with points, two span a line only, one nothing: no point is inside these.
 """
 
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ def support_polygon(corners: Array) -> Array | None:
         if a corner is not finite.
     """
     hull = _hull(np.ascontiguousarray(corners, dtype=np.float64))
-    return hull if len(hull) else None
+    return hull if len(hull) > 2 else None
 
 
 def margin(polygon: Array, point: Array) -> float:
@@ -136,7 +137,7 @@ def margins(
     corners, foot = joined_corners(soles)
     normals = np.array(normal, dtype=np.float64)
     distances = np.empty((len(points), len(normals)))
-    write_margins(np.array(points), corners, foot, np.array(loaded), normals, distances)
+    write_margins(np.array(points), corners, foot, np.array(loaded), normals, 3, distances)
     return tuple(distances)
 
 
@@ -183,11 +184,11 @@ def _outlines(
     carried = np.empty((corners.shape[1], 2))
     for t in range(len(normals)):
         hull = _loaded_hull(axes[t], corners[t], foot, loaded[t], carried)
-        counts[t] = len(hull)
+        counts[t] = len(hull) if len(hull) > 2 else 0
         height = 0.0
         for i in range(3):
             height += normals[t, i] * points[t, i]
-        for v in range(len(hull)):
+        for v in range(counts[t]):
             for i in range(3):
                 x, y = hull[v, 0] * axes[t, 0, i], hull[v, 1] * axes[t, 1, i]
                 found[t, v, i] = x + y + height * normals[t, i]
@@ -201,15 +202,20 @@ def write_margins(
     foot: Indices,
     loaded: npt.NDArray[np.bool_],
     normals: Array,
+    least: int,
     margins: Array,
 ) -> None:
-    """Write margins (P, T) of points (P, T, 3) in hulls of the corners (T, C, 3) that carry."""
+    """Write margins (P, T) of points (P, T, 3) in hulls of the corners (T, C, 3) that carry.
+
+    A hull of fewer than `least` vertices gives none; of a line or a single point it is the
+    distance from there, negative.
+    """
     margins[:] = np.nan
     axes = _plane_axes(normals)
     carried, point = np.empty((corners.shape[1], 2)), np.empty(2)
     for t in range(points.shape[1]):
         hull = _loaded_hull(axes[t], corners[t], foot, loaded[t], carried)
-        if not len(hull):
+        if len(hull) < max(least, 1):
             continue
         for p in range(points.shape[0]):
             _project(axes[t], points[p, t], point)
@@ -226,10 +232,13 @@ def _project(axes: Array, point: Array, out: Array) -> None:
 
 @kernel
 def _hull(corners: Array) -> Array:
-    """(V, 2) convex hull, counter-clockwise, by the monotone chain (Andrew, 1979); or (0, 2)."""
+    """(V, 2) convex hull, counter-clockwise, by the monotone chain (Andrew, 1979).
+
+    The two ends of corners on a line, a single corner; (0, 2) if one is not finite.
+    """
     count = len(corners)
     hull = np.empty((2 * count + 1, 2))
-    known = count >= 3
+    known = count >= 1
     for k in range(count):
         known = known and np.isfinite(corners[k, 0]) and np.isfinite(corners[k, 1])
     if not known:
@@ -244,8 +253,7 @@ def _hull(corners: Array) -> Array:
             size -= 1
         hull[size, 0], hull[size, 1] = point[0], point[1]
         size += 1
-    vertices = size - 1  # the last point is the first one again
-    polygon: Array = hull[: vertices if vertices > 2 else 0]
+    polygon: Array = hull[: max(size - 1, 1)]  # the last point is the first one again
     return polygon
 
 
@@ -273,15 +281,17 @@ def _turn(a: Array, b: Array, c: Array) -> float:
 
 @kernel
 def _signed_distance(polygon: Array, point: Array) -> float:
-    """Distance of a point (2,) from the nearest edge [m], negative outside."""
+    """Distance of a point (2,) from the nearest edge [m], negative outside, as off a line."""
     nearest, inside = np.inf, True
     for k in range(len(polygon)):
         start, end = polygon[k - 1], polygon[k]
         along_x, along_y = end[0] - start[0], end[1] - start[1]
         x, y = point[0] - start[0], point[1] - start[1]
-        share = (x * along_x + y * along_y) / (along_x * along_x + along_y * along_y)
-        share = min(max(share, 0.0), 1.0)
+        length, share = along_x * along_x + along_y * along_y, 0.0
+        if length > 0.0:
+            share = min(max((x * along_x + y * along_y) / length, 0.0), 1.0)
         x, y = x - share * along_x, y - share * along_y
         nearest = min(nearest, np.sqrt(x * x + y * y))
         inside = inside and _turn(start, end, point) >= 0.0
+    inside = inside and len(polygon) > 2
     return float(nearest if inside else -nearest)

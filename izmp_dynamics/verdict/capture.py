@@ -44,7 +44,7 @@ def capture_margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
     m = half_width(scene)
     earlier = np.maximum(np.arange(len(up)) - m, 0)
     for k, foot in enumerate(evaluation.feet):
-        R, middle = sole_frame(foot.sole[rows])
+        R, middle = sole_frame(foot, rows)
         on: Mask = scene.supporting[rows] == k
         velocity[on] = _velocity(
             scene.timeline.time[rows],

@@ -130,9 +130,10 @@ class Posture(Support):
         """Half the smallest width of the support polygon [m], over the phases that last.
 
         A phase counts if the robot could tip meanwhile. No point can be farther inside. NaN
-        without a loaded foot.
+        where the loaded feet never span one.
         """
-        samples = self.sampled(self.phases(self.averaging_time))
+        rows = self.phases(self.averaging_time)
+        samples = self.sampled(rows[self.spans_area[rows]])
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1]]
         if not len(samples) or not feet:
             return float('nan')

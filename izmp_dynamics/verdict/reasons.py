@@ -100,6 +100,13 @@ REASONS = {
         'the loaded soles span no area.',
         'Describe each sole by three corners or more.',
     ),
+    'line_support': Reason(
+        'unclear',
+        'for {share:%} of the time on the ground the robot stands on one or two feet that are '
+        'points, which span no polygon: whether the next feet come in time is not judged.',
+        'See the fall probability, which counts on the feet that swing, and the margin: there it '
+        'is the distance from the line between the feet.',
+    ),
     'soles_overlap': Reason('unclear', '{overlap.text}.', OVERLAP_REMEDY),
     'too_short': Reason(
         'unclear',

@@ -48,7 +48,7 @@ class Scene(Posture):
         return settled
 
     def judged(self, name: str) -> Mask:
-        """(K,) where a track counts for the verdict: a margin, a loaded foot, a settled filter.
+        """(K,) where a track counts for the verdict: a margin, a polygon, a settled filter.
 
         Not while the robot lies on the ground: it touches that with more than its soles. Never
         where it stands on a foot of which it is not known where it is.
@@ -61,7 +61,7 @@ class Scene(Posture):
         for name, track in self.evaluation.tracks.items():
             judged[name] = np.zeros(self._count, dtype=bool)
             if not self.foot_pose_unknown and (name != 'cop' or self.cop_is_whole):
-                may = self.loaded & self.settled(name) & ~self.lies
+                may = self.spans_area & self.settled(name) & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
         return judged
 

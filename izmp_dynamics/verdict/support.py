@@ -36,6 +36,15 @@ class Support(Coordinates):
             self.loaded |= foot.loaded.astype(bool)
 
     @cached_property
+    def spans_area(self) -> Mask:
+        """(K,) where the loaded feet span a polygon; one or two that are points do not."""
+        corners = np.zeros(self._count, dtype=np.int64)
+        for foot in self.evaluation.feet:
+            corners += foot.sole.shape[1] * foot.loaded
+        spans: Mask = corners >= 3
+        return spans
+
+    @cached_property
     def in_flight(self) -> Mask:
         """(K,) whether every foot measures its force and none carries load.
 

@@ -75,7 +75,7 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -
         nothing = np.full((count, 3), np.nan)
         return GroundFixed(np.full((count, 3, 3), np.nan), nothing, np.full(count, -1))
     found = Column(columns), Column(columns), Column(columns)
-    known = [columns.by_blocks(count, partial(_is_known, foot.sole)) for foot in feet]
+    known = [columns.by_blocks(count, partial(_is_known, foot)) for foot in feet]
     carries: Mask = np.stack([foot.loaded & on for foot, on in zip(feet, known, strict=True)], 1)
     number, foot = -1, -1
     anchor_R, anchor_p = np.eye(3), np.zeros(3)
@@ -87,11 +87,11 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -
             if not continued or foot not in carrying:
                 foot = int(carrying[0])
                 if continued and known[foot][begin - 1]:
-                    sole_R, sole_p = sole_frame(feet[foot].sole[begin - 1 : begin])
+                    sole_R, sole_p = sole_frame(feet[foot], slice(begin - 1, begin))
                     anchor_R, anchor_p = R[-1] @ sole_R[0], R[-1] @ sole_p[0] + p[-1]
                 else:
                     number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
-            sole_R, sole_p = sole_frame(feet[foot].sole[begin:end])
+            sole_R, sole_p = sole_frame(feet[foot], slice(begin, end))
             R = anchor_R @ np.swapaxes(sole_R, 1, 2)
             p = anchor_p - rotated(R, sole_p)
         else:
@@ -105,8 +105,8 @@ def ground_fixed(feet: tuple[Foot, ...], timeline: Timeline, columns: Columns) -
     return GroundFixed(*(column.rows for column in found))
 
 
-def _is_known(sole: Array, rows: slice) -> Mask:
-    return finite_rows(sole_frame(sole[rows])[1])
+def _is_known(foot: Foot, rows: slice) -> Mask:
+    return finite_rows(sole_frame(foot, rows)[1])
 
 
 def _segments(carries: Mask, timeline: Timeline, block: int) -> Iterator[tuple[int, int, bool]]:
@@ -121,21 +121,28 @@ def _segments(carries: Mask, timeline: Timeline, block: int) -> Iterator[tuple[i
         yield begin, end, begin > 0 and not timeline.gap_after[begin - 1]
 
 
-def sole_frame(corners: Array) -> tuple[Array, Array]:
+def sole_frame(foot: Foot, rows: slice) -> tuple[Array, Array]:
     """Axes that are fixed to a sole, and its middle.
 
+    A point shows no axes of its own: those of the foot, which for a ball are the ground's, turn
+    about the vertical with the root. For the fractions of a second over which they are used that
+    matters little.
+
     Args:
-        corners: (K, V, 3) of the sole in the root frame [m].
+        foot: with the sole.
+        rows: at which S of the instants.
 
     Returns:
-        (K, 3, 3) axes of the sole in the root frame, as columns: x along the first edge, z along
-        the normal, up or down by the order of the corners; (K, 3) mean of the corners [m]. NaN
-        where the sole is not known; no axes if it has fewer than three corners, or its first three
-        lie on a line.
+        (S, 3, 3) axes of the sole in the root frame, as columns: x along the first edge, z along
+        the normal, up or down by the order of the corners; (S, 3) mean of the corners [m]. NaN
+        where the sole is not known; no axes if its first three corners lie on a line.
     """
+    corners = foot.sole[rows]
     R = np.full((len(corners), 3, 3), np.nan)
     if corners.shape[1] < 3:
-        return R, np.full((len(corners), 3), np.nan)
+        if not corners.shape[1] or foot.axes is None:
+            return R, np.full((len(corners), 3), np.nan)
+        return foot.axes[rows], mean_of_corners(corners)
     first = corners[:, 1] - corners[:, 0]
     normal = cross(first, corners[:, 2] - corners[:, 0])
     sizes = np.linalg.norm(first, axis=1), np.linalg.norm(normal, axis=1)

@@ -81,8 +81,9 @@ class Verdict:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
             'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
-            'no_load', 'no_area', 'leg_joints_absent', 'input_wrong', 'soles_overlap', 'too_short',
-            'too_few_values', 'noise', 'bias', 'outside_for_long', 'near_edge'.
+            'no_load', 'no_area', 'line_support', 'leg_joints_absent', 'input_wrong',
+            'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long',
+            'near_edge'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -143,6 +144,7 @@ def _decide(
         _foot_unknown(scene)  # cannot say
         or _input_wrong(doubts)  # cannot say
         or _fallen(scene, track)  # fell
+        or _line_support(scene)  # cannot say
         or _nothing_to_judge(scene)  # cannot say
         or _soles_overlap(scene)  # cannot say
     )
@@ -276,6 +278,15 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     return 'height' if is_low else 'tilt', {'sank': sank, 'low': low, 'after': after}
 
 
+def _line_support(scene: Scene) -> _Answer | None:
+    """It trots: what counts is whether the next feet come in time, which is not judged."""
+    loaded = scene.timeline.total(scene.loaded)
+    on_line = scene.timeline.total(scene.loaded & ~scene.spans_area)
+    if on_line <= (1.0 - COVERED_SHARE) * loaded:
+        return None
+    return 'line_support', {'share': on_line / loaded}
+
+
 def _nothing_to_judge(scene: Scene) -> _Answer | None:
     """Instants, feet, load, the area of the soles or time is missing."""
     if not len(scene.timeline.time):
@@ -303,7 +314,7 @@ def _soles_overlap(scene: Scene) -> _Answer | None:
 def _too_few_values(scene: Scene, track: TrackStatistics) -> _Answer | None:
     loaded = scene.timeline.total(scene.loaded)
     margin = scene.evaluation.tracks[track.name].margin
-    value = scene.timeline.total(scene.loaded & np.isfinite(margin))
+    value = scene.timeline.total(scene.spans_area & np.isfinite(margin))
     if value < COVERED_SHARE * loaded:
         return 'too_few_values', {'share': value / loaded}
     if value < SHORTEST_TIME:

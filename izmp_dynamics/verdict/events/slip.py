@@ -130,7 +130,7 @@ def _sole_of(scene: Scene, contact: Contact, upright: Mask) -> _Sole:
     return _Sole(
         contact,
         contact.carries & contact.known & foot.loaded & ~light & upright,
-        *_by_blocks(scene, lambda rows: sole_frame(foot.sole[rows])),
+        *_by_blocks(scene, lambda rows: sole_frame(foot, rows)),
         _lever(scene, foot.sole),
         stays_point(foot.sole),
     )

@@ -1,0 +1,249 @@
+"""Feet that touch the ground with balls: exact forces of a small quadruped that stands still."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.stability.ground_plane import level_normal
+from izmp_dynamics.stability.support_polygon import plane_axes, write_margins
+from izmp_dynamics.verdict.summary import summary_of
+
+from .command_line import izmp
+from .pipeline_signals import FEEDINGS, columns, evaluate, walk
+from .quadruped import PERIOD, PLACES, RADIUS, rig_of, robot_of, stand
+from .raising import raising
+
+SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
+TURN = Rotation.from_euler('yxz', [6.0, -4.0, 10.0], degrees=True).as_matrix()
+FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
+
+
+@pytest.fixture(scope='module')
+def rig(tmp_path_factory):
+    """The quadruped."""
+    return rig_of(tmp_path_factory.mktemp('quadruped'))
+
+
+def results(rig, stance, **options):
+    """What the pipeline makes of a stance, without the ends at which nothing is known yet."""
+    signals = stance.signals()
+    if options:
+        del signals['orientation']
+    found = evaluate(Evaluator(rig, **options), [signals])
+    return found.select(np.isfinite(found.wrenches['mr_ad'][:, 0]))
+
+
+def edge_distance(first, second, point):
+    """How far a point (2,) is to the left of the way from the first foot to the second [m]."""
+    x, y = PLACES[second] - PLACES[first]
+    u, v = point - PLACES[first]
+    return (x * v - y * u) / np.hypot(x, y)
+
+
+def room(carries, point):
+    """The margin of a point (2,) inside the feet that carry, in closed form [m]."""
+    around = [k for k in (0, 2, 3, 1) if carries[k]]  # counter-clockwise
+    return min(
+        edge_distance(*ends, point) for ends in zip(around, around[1:] + around[:1], strict=True)
+    )
+
+
+@pytest.mark.parametrize('slope', [np.eye(3), SLOPE], ids=['flat', 'slope'])
+@pytest.mark.parametrize(
+    ('carries', 'com'),
+    [(FOUR, (0.03, -0.02)), (THREE, (0.05, 0.03)), (TROT, (0.04, 0.026))],
+    ids=['stand', 'crawl', 'trot'],
+)
+def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
+    """Where gravity through the COM meets the ground, however the trunk is turned.
+
+    Of a slope across the line of two feet nothing is known: where the balls touch is off by that.
+    """
+    stance = stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope, turn=TURN)
+    found = results(rig, stance)
+    assert len(found.stamps) > 20
+    np.testing.assert_array_equal(found.loaded, np.tile(carries, (len(found.stamps), 1)))
+    slopes = np.cross(found.plane.normal, stance.normal)
+    sine = 0.0 if carries is not TROT else np.linalg.norm(slopes[0])
+    assert (sine > 0.1) == (carries is TROT and slope is SLOPE)
+    for name in ('mr_ad', 'cop'):
+        off = found.points[name] - stance.contacts[0, 0]  # from the foot FL, which always carries
+        on_ground = off @ stance.R.T @ stance.ground_R_world.T + [*PLACES[0], 0.0]
+        np.testing.assert_allclose(on_ground - [*com, 0.0], 0.0, atol=1e-6 + RADIUS * sine**2)
+    expected = -RADIUS * sine if carries is TROT else room(carries, np.array(com))
+    near = 1e-6 + RADIUS * sine**2
+    np.testing.assert_allclose(found.margins['mr_ad'], expected, atol=near)
+    if carries is not TROT:
+        np.testing.assert_allclose(slopes, 0.0, atol=1e-9)
+        for k, foot in enumerate(found.soles):
+            if carries[k]:
+                np.testing.assert_allclose(
+                    foot.corners[:, 0] - stance.contacts[0, k], 0.0, atol=1e-9
+                )
+            load = stance.forces[0, k] @ stance.normal
+            np.testing.assert_allclose(foot.normal_force, load, atol=1e-6)
+
+
+@pytest.mark.parametrize('slope', [0.0, 5.0])
+def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
+    """Of a slope along the line all is known, of one across it nothing: it is taken as level."""
+    line = PLACES[0] - PLACES[3]
+    along = Rotation.from_rotvec(np.radians(slope) * np.array([line[1], -line[0], 0.0])
+                                 / np.hypot(*line)).as_matrix()  # fmt: skip
+    stance = stand(rig, np.zeros(2), np.tile(TROT, (40, 1)), slope=along)
+    found = results(rig, stance)
+    np.testing.assert_allclose(found.plane.normal - stance.normal, 0.0, atol=1e-9)
+
+
+def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
+    three, two = (
+        stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=SLOPE)
+        for carries, com in ((THREE, (0.05, 0.03)), (TROT, (0.0, 0.0)))
+    )
+    found = results(rig, three, orientation=None)
+    np.testing.assert_allclose(found.plane.normal - three.normal, 0.0, atol=1e-9)
+    blind = results(rig, two, orientation=None)
+    assert np.isnan(blind.points['mr_ad']).all()
+    assert (blind.loaded == TROT).all()
+
+
+def test_on_level_ground_gravity_gives_the_same(rig, tmp_path):
+    stance = stand(rig, np.array([0.03, -0.02]), np.tile(THREE, (40, 1)), turn=TURN)
+    level = rig_of(tmp_path, ground={'source': 'gravity'})
+    found, other = results(rig, stance), results(level, stance)
+    np.testing.assert_allclose(other.points['cop'], found.points['cop'], atol=1e-9)
+    np.testing.assert_allclose(other.margins['mr_ad'], found.margins['mr_ad'], atol=1e-9)
+
+
+def test_balls_of_two_sizes_stand_on_one_plane():
+    """The centres of larger balls are higher above it: the plane is that of the lowest points."""
+    up, points = np.array([0.0, 0.0, 1.0]), np.zeros((4, 3))
+    points[:, :2] = PLACES
+    points[:, 2] = 0.2 * points[:, 0] - 0.1 * points[:, 1]
+    normal = np.empty(3)
+    known = [
+        level_normal(points, np.array(carries), up, plane_axes(up), normal)
+        for carries in ((True, False, False, False), TROT, FOUR)
+    ]
+    assert known == [0, 1, 2]
+    np.testing.assert_allclose(normal, np.array([-0.2, 0.1, 1.0]) / np.sqrt(1.05), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('carries', 'point', 'expected'),
+    [
+        ((True, True, False, False), (0.17, 0.02), -0.03),  # across the line of FL and FR
+        ((True, True, False, False), (0.17, 0.17), -0.05),  # likewise, and beyond FL by 40 mm
+        ((True, False, False, False), (0.16, 0.10), -0.05),
+        ((True, True, True, True), (0.17, 0.02), 0.03),
+        ((False, False, False, False), (0.17, 0.02), np.nan),
+    ],
+)
+def test_the_margin_of_a_line_and_of_a_point_is_the_distance_from_them(carries, point, expected):
+    corners = np.concatenate([PLACES, np.zeros((4, 1))], axis=1)[None]
+    margins = np.empty((2, 1, 1))
+    for least, found in zip((1, 3), margins, strict=True):
+        write_margins(
+            np.array([[[*point, 0.0]]]), corners, np.arange(4), np.array([carries]),
+            np.array([[0.0, 0.0, 1.0]]), least, found,
+        )  # fmt: skip
+    np.testing.assert_allclose(margins[0], expected, atol=1e-12)
+    np.testing.assert_allclose(margins[1], expected if sum(carries) > 2 else np.nan, atol=1e-12)
+
+
+def test_in_whatever_pieces_the_messages_come_the_numbers_are_the_same(rig):
+    expected, *others = (
+        columns(evaluate(Evaluator(rig), feed(walk(rig)))) for feed in FEEDINGS.values()
+    )
+    assert np.isfinite(expected['points.mr_ad']).any()
+    for found in others:
+        for name, values in expected.items():
+            np.testing.assert_allclose(found[name], values, atol=1e-9, err_msg=name)
+
+
+def summary(folder, stance):
+    """What a recording says."""
+    return summary_of(evaluate_bag(stance.record(folder / 'bag'), folder / 'robot.yaml'))
+
+
+def lifted(duration=4.0, height=0.05):
+    """Height of a foot that is lifted slowly and put down again [m]."""
+    time = PERIOD * np.arange(round(duration / PERIOD))
+    return height * np.sin(np.pi * np.clip((time - 1.0) / (duration - 2.0), 0.0, 1.0)) ** 2
+
+
+def test_a_crawl_on_a_slope_is_stable_and_carries_the_weight(tmp_path):
+    rig, lift = rig_of(tmp_path), lifted()
+    carries = np.column_stack([*[np.ones(len(lift), dtype=bool)] * 3, lift < 1e-5])
+    stance = stand(rig, np.array([0.06, 0.04]), carries, lift, slope=SLOPE)
+    found = summary(tmp_path, stance)
+    assert found.verdict.state == 'stable', found.verdict.text
+    weight = rig.model.total_mass * rig.robot.gravity
+    across = float(stance.ground_R_world[2, 2])
+    assert found.measured_force == pytest.approx(weight * across, rel=1e-6)
+    margin = found.tracks['mr_ad'].smallest_margin
+    expected = [room(on, com) for on, com in zip(carries, stance.com, strict=True)]
+    assert margin == pytest.approx(min(expected), abs=5e-4)  # the leg moves slowly, but it moves
+    assert not [f.kind for f in found.findings if f.kind in ('mean_foot_force', 'mean_force')]
+
+
+def test_a_trot_is_no_excursion_and_no_fall(tmp_path):
+    """It stands on diagonals: the verdict says why it says nothing."""
+    lift = np.full(300, 0.05)
+    stance = stand(rig_of(tmp_path), np.zeros(2), np.tile(TROT, (300, 1)), lift)
+    found = summary(tmp_path, stance)
+    assert (found.verdict.state, found.verdict.reason) == ('unclear', 'line_support')
+    assert '100 %' in found.verdict.sentence
+    assert not {event.kind for event in found.events} & {'excursion', 'fall', 'flight'}
+
+
+def test_a_replay_writes_a_report_of_it(tmp_path):
+    carries = np.tile(FOUR, (300, 1))
+    carries[100:200] = TROT
+    bag = stand(rig_of(tmp_path), np.zeros(2), carries, 0.0).record(tmp_path / 'bag')
+    outcome = izmp('replay', bag, '--robot', tmp_path / 'robot.yaml', '-o', tmp_path / 'out')
+    assert (outcome.status, outcome.err) == (0, '')
+    assert (tmp_path / 'out' / 'report.html').exists()
+
+
+def test_the_model_shows_balls(tmp_path):
+    robot_of(tmp_path)
+    outcome = izmp('model', tmp_path / 'robot.yaml', '--plot', tmp_path / 'robot.png')
+    assert (outcome.status, outcome.err) == (0, '')
+    assert 'sole of FL (ball, radius 22 mm): FL_foot' in outcome.out
+
+
+@pytest.mark.parametrize(
+    ('changes', 'kind', 'sentence'),
+    [
+        ({'radius': 0}, 'out_of_range', r'feet\[0\].radius is 0; valid: 0.0001 to 0.5 m'),
+        ({'radius': -0.022}, 'out_of_range', 'radius is -0.022; valid: 0.0001 to 0.5 m'),
+        ({'radius': 22}, 'out_of_range', 'metres, not millimetres'),
+        ({'polygon': [[0.1, 0.1], [-0.1, 0.1], [0.0, -0.1]]}, 'polygon_or_radius', 'both given'),
+        ({'radius': None}, 'polygon_or_radius', 'both missing; a flat sole has a polygon'),
+        ({'imu': {'topic': 'i'}}, 'key_without_effect', 'a ball has no plane'),
+    ],
+)
+def test_a_robot_file_with_a_wrong_ball_is_refused_in_one_sentence(
+    tmp_path, changes, kind, sentence
+):
+    foot = {'name': 'FL', 'sole': 'FL_foot', 'radius': RADIUS} | changes
+    with raising(RobotFileError, kind, path=tmp_path / 'robot.yaml') as refusal:
+        robot_of(tmp_path, feet=[foot])
+    assert re.search(sentence, str(refusal.value))
+    assert '\n' not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    'changes', [{'ground': {'source': 'feet_imus'}}, {'root_acceleration': {'source': 'blended'}}]
+)
+def test_what_needs_flat_soles_is_refused(tmp_path, changes):
+    (key,) = changes
+    with raising(RobotFileError, 'needs_flat_soles') as refusal:
+        robot_of(tmp_path, **changes)
+    assert f'{key}.source needs flat soles, but FL, FR, RL, RR touch' in str(refusal.value)
