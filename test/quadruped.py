@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -100,47 +101,43 @@ class Stance:
 
     def signals(self):
         """Signal → samples, as the sensors measure them."""
-        count, model = len(self.q), self.rig.model
-        stamps = START + round(1e9 * PERIOD) * np.arange(1, count + 1)
-        up = self.R[2]
-        quaternion = _quaternion(self.R)
+        count, level = len(self.q), Rotation.from_matrix(self.R).as_quat()
         values = {
             'joints': self.q,
-            'imu': np.tile([0.0, 0.0, 0.0, *(self.rig.robot.gravity * up)], (count, 1)),
-            'orientation': np.tile(quaternion, (count, 1)),
+            'imu': np.tile([0.0, 0.0, 0.0, *(self.rig.robot.gravity * self.R[2])], (count, 1)),
+            'orientation': np.tile(level, (count, 1)),
         }
         for k, leg in enumerate(LEGS):
-            R, p = model.frame_pose(f'{leg}_foot', self.q)
+            R, p = self.rig.model.frame_pose(f'{leg}_foot', self.q)
             moments = np.cross(self.contacts[:, k] - p, self.forces[:, k])
             both = np.stack([self.forces[:, k], moments], axis=1)
             values[f'feet[{leg}]'] = np.einsum('kij,kni->knj', R, both).reshape(count, 6)
+        stamps = START + round(1e9 * PERIOD) * np.arange(1, count + 1)
         return {name: Samples(stamps, np.array(each)) for name, each in values.items()}
 
     def record(self, path):
         """Write a bag."""
+        signals = self.signals()
+        x = {name: samples.values for name, samples in signals.items()}
         names = list(self.rig.model.joint_names)
+        like = {'name': names, 'position': np.zeros(len(names))}
+        rates, felt = np.hsplit(x['imu'], 2)
+        imu = {
+            'orientation': x['orientation'], 'angular_velocity': rates, 'linear_acceleration': felt
+        }  # fmt: skip
+        topics = {
+            '/joint_states': ('sensor_msgs/msg/JointState', like, {'position': x['joints']}),
+            '/imu': ('sensor_msgs/msg/Imu', {'header.frame_id': 'trunk'}, imu),
+        }
+        for leg in LEGS:
+            force, moment = np.hsplit(x[f'feet[{leg}]'], 2)
+            like = {'header.frame_id': f'{leg}_foot'}
+            parts = {'wrench.force': force, 'wrench.torque': moment}
+            topics[f'/{leg}/wrench'] = ('geometry_msgs/msg/WrenchStamped', like, parts)
         with BagWriter(path) as bag:
-            for name, samples in self.signals().items():
-                x = samples.values
-                if name == 'joints':
-                    like = {'name': names, 'position': np.zeros(len(names))}
-                    bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', like)
-                    bag.write_batch('/joint_states', samples.stamps, {'position': x})
-                elif name == 'imu':
-                    like = {'header.frame_id': 'trunk'}
-                    bag.add_topic('/imu', 'sensor_msgs/msg/Imu', like)
-                    turn = np.tile(_quaternion(self.R), (len(x), 1))
-                    parts = {
-                        'orientation': turn, 'angular_velocity': x[:, :3],
-                        'linear_acceleration': x[:, 3:],
-                    }  # fmt: skip
-                    bag.write_batch('/imu', samples.stamps, parts)
-                elif name.startswith('feet'):
-                    topic = f'/{name[5:-1]}/wrench'
-                    like = {'header.frame_id': f'{name[5:-1]}_foot'}
-                    bag.add_topic(topic, 'geometry_msgs/msg/WrenchStamped', like)
-                    parts = {'wrench.force': x[:, :3], 'wrench.torque': x[:, 3:]}
-                    bag.write_batch(topic, samples.stamps, parts)
+            for topic, (msgtype, like, values) in topics.items():
+                bag.add_topic(topic, msgtype, like)
+                bag.write_batch(topic, signals['joints'].stamps, values)
         return path
 
 
@@ -160,11 +157,12 @@ def stand(rig, com, carries, lift=LIFT, slope=None, turn=None):
     carries = np.atleast_2d(carries)
     lifts = np.where(carries, 0.0, np.broadcast_to(lift, len(carries))[:, None])
     balls = np.dstack([np.broadcast_to(PLACES, (*carries.shape, 2)), RADIUS + lifts])
+    names = [f'{leg}_{part}' for leg in LEGS for part in 'atk']
+    order = [names.index(name) for name in rig.model.joint_names]
     up, trunk = slope.T @ [0.0, 0.0, 1.0], np.array([0.0, 0.0, HEIGHT])
     for _ in range(60):
         feet = (balls - trunk) @ turn - HIPS
-        q = leg_angles(feet).reshape(len(carries), -1)
-        q = _in_order(rig, q)
+        q = leg_angles(feet).reshape(len(carries), -1)[:, order]
         centre = rig.model.com(q) @ turn.T + trunk
         meets = centre - (centre[:, 2:] / up[2]) * up
         trunk[:2] += com - meets[-1, :2]
@@ -172,7 +170,7 @@ def stand(rig, com, carries, lift=LIFT, slope=None, turn=None):
     weight = rig.model.total_mass * rig.robot.gravity
     forces = np.zeros((*carries.shape, 3))
     for k, on in enumerate(carries):
-        arms = [_skew(p) for p in touch[k, on]]
+        arms = [np.cross(np.eye(3), p) for p in touch[k, on]]
         A = np.block([[np.tile(np.eye(3), len(arms))], [np.hstack(arms)]])
         b = weight * np.concatenate([up, np.cross(centre[k], up)])
         forces[k, on] = np.linalg.lstsq(A, b, rcond=1e-10)[0].reshape(-1, 3)
@@ -180,22 +178,6 @@ def stand(rig, com, carries, lift=LIFT, slope=None, turn=None):
     return Stance(
         rig, q, slope @ turn, slope.T, meets[:, :2], (touch - trunk) @ turn, forces @ turn
     )
-
-
-def _in_order(rig, q):
-    """Legs (K, 12) in the order of the model."""
-    names = [f'{leg}_{part}' for leg in LEGS for part in 'atk']
-    return q[:, [names.index(name) for name in rig.model.joint_names]]
-
-
-def _skew(p):
-    return np.cross(np.eye(3), p)
-
-
-def _quaternion(R):
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R).as_quat()
 
 
 def rig_of(folder, **changes):

@@ -1,5 +1,6 @@
 """Feet that touch the ground with balls: exact forces of a small quadruped that stands still."""
 
+import json
 import re
 
 import numpy as np
@@ -202,13 +203,21 @@ def test_a_trot_is_no_excursion_and_no_fall(tmp_path):
     assert not {event.kind for event in found.events} & {'excursion', 'fall', 'flight'}
 
 
-def test_a_replay_writes_a_report_of_it(tmp_path):
+def test_off_the_line_of_two_feet_is_outside_nothing(tmp_path):
+    """On a steep slope across it, of which two feet show nothing, the margin is −10 mm there."""
     carries = np.tile(FOUR, (300, 1))
     carries[100:200] = TROT
-    bag = stand(rig_of(tmp_path), np.zeros(2), carries, 0.0).record(tmp_path / 'bag')
+    steep = Rotation.from_euler('yx', [23.0, 18.0], degrees=True).as_matrix()
+    stance = stand(rig_of(tmp_path), np.zeros(2), carries, 0.0, slope=steep)
+    bag = stance.record(tmp_path / 'bag')
     outcome = izmp('replay', bag, '--robot', tmp_path / 'robot.yaml', '-o', tmp_path / 'out')
     assert (outcome.status, outcome.err) == (0, '')
-    assert (tmp_path / 'out' / 'report.html').exists()
+    report = json.loads((tmp_path / 'out' / 'report.json').read_text())
+    assert report['verdict']['state'] == 'stable', report['verdict']
+    assert report['tracks']['mr_ad']['outside_time'] == 0.0
+    assert 'excursion' not in {event['kind'] for event in report['events']}
+    margins = evaluate_bag(bag, tmp_path / 'robot.yaml').tracks['mr_ad'].margin
+    assert -0.012 < np.nanmin(margins) < -0.008
 
 
 def test_the_model_shows_balls(tmp_path):

@@ -129,7 +129,7 @@ def test_the_file_can_be_replayed(sound, tmp_path):
 LEG = """
 <link name="{name}_leg"><inertial><mass value="1"/>
   <inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial></link>
-<link name="{name}_foot"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+<link name="{name}_foot"><collision><geometry>{shape}</geometry></collision></link>
 <joint name="{name}" type="revolute"><parent link="trunk"/><child link="{name}_leg"/>
   <origin xyz="{x} {y} 0"/><axis xyz="0 1 0"/>
   <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
@@ -145,7 +145,7 @@ QUADRUPED = """<robot name="dog"><link name="trunk"><inertial><mass value="9"/>
 LEGS = {'FL': (0.2, 0.1), 'FR': (0.2, -0.1), 'RL': (-0.2, 0.1), 'RR': (-0.2, -0.1)}
 
 
-def dog_recording(path, described=True):
+def dog_recording(path, described=True, shape='<sphere radius="0.02"/>'):
     stamps = [START + k * 10_000_000 for k in range(100)]
 
     def raws(msgtype, frame='', **values):
@@ -161,7 +161,7 @@ def dog_recording(path, described=True):
         'sensor_msgs/msg/JointState', name=list(LEGS), position=np.full(4, 0.6),
         velocity=np.zeros(0), effort=np.zeros(0),
     )  # fmt: skip
-    legs = ''.join(LEG.format(name=name, x=x, y=y) for name, (x, y) in LEGS.items())
+    legs = ''.join(LEG.format(name=name, x=x, y=y, shape=shape) for name, (x, y) in LEGS.items())
     text = raw_of('std_msgs/msg/String', {'data': QUADRUPED.format(legs)})
     write_bag(
         path,
@@ -173,15 +173,18 @@ def dog_recording(path, described=True):
     )
 
 
-def test_a_quadruped_from_its_robot_description(tmp_path):
-    dog_recording(tmp_path / 'bag')
+@pytest.mark.parametrize('shape', ['<sphere radius="0.02"/>', '<box size="0.02 0.02 0.02"/>'])
+def test_a_quadruped_from_its_robot_description(tmp_path, shape):
+    dog_recording(tmp_path / 'bag', shape=shape)
     write_draft(tmp_path / 'bag', None, tmp_path / 'dog.yaml')
     robot = load_robot_file(tmp_path / 'dog.yaml')
     assert robot.urdf_path == tmp_path / 'dog.urdf'
     assert (robot.root, robot.imu.frame) == ('trunk', 'imu_link')  # what is heavy on its body
     assert [foot.sole for foot in robot.feet] == [f'{name}_foot' for name in LEGS]
-    assert np.abs([foot.polygon for foot in robot.feet]).max() < 0.01
-    assert robot.ground.source == 'gravity'
+    is_ball = 'sphere' in shape
+    assert {foot.radius for foot in robot.feet} == ({0.02} if is_ball else {None})
+    assert np.abs([foot.corners for foot in robot.feet]).max() < 0.01
+    assert robot.ground.source == ('sole' if is_ball else 'gravity')
     assert robot.rates.bus == 100.0
 
 

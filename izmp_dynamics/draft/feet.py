@@ -11,7 +11,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.model.visuals import shapes_at
+from izmp_dynamics.model.visuals import shapes_at, visuals_of
 from izmp_dynamics.stability.clearance import is_point
 
 GRAVITY = 9.81
@@ -40,12 +40,14 @@ class Outline:
         z: of the lowest points in that frame [m].
         is_point: whether the foot touches the ground with a point.
         origin: what it follows from, for a comment.
+        ball: (4,) centre in the frame of the sole and radius of the ball that the foot is [m].
     """
 
     corners: Array
     z: float
     is_point: bool
     origin: str
+    ball: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -226,8 +228,17 @@ def _outline_of_shapes(model: RobotModel, urdf: Urdf, sole: str) -> Outline | No
         if hull is not None:
             point = is_point(hull)
             corners = POINT_FOOT + hull.mean(axis=0) if point else hull
-            return Outline(corners, lowest, point, f'its {kind} shape')
+            ball = _ball(urdf, sole, kind)
+            return Outline(corners, lowest, point, f'its {kind} shape', ball)
     return None
+
+
+def _ball(urdf: Urdf, sole: str, kind: str) -> tuple[float, ...] | None:
+    """Centre and radius [m] of the sphere that is the only shape of a link; None otherwise."""
+    shapes = [shape for shape in visuals_of(urdf, kind) if shape.link == sole]
+    if [shape.kind for shape in shapes] != ['sphere']:
+        return None
+    return (*np.round(shapes[0].p, 3).tolist(), *shapes[0].size)
 
 
 def _outline_of_forces(wrenches: Array, weight: float) -> Outline | None:

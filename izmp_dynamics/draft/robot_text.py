@@ -9,7 +9,7 @@ import yaml
 from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch, PoseBatch
 from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError, SensingError
-from izmp_dynamics.draft.feet import DraftedFoot, Posture, find_feet, finite_mean
+from izmp_dynamics.draft.feet import DraftedFoot, Outline, Posture, find_feet, finite_mean
 from izmp_dynamics.draft.links import heaviest_link, link_of, matching
 from izmp_dynamics.draft.recorded import Recorded
 from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
@@ -209,7 +209,8 @@ class Draft:
         if free := sorted(set(wrenches) - used):
             self._add('', guess=f'no foot takes the force sensors {_listed(free)}.')
         self._doubt_feet(feet)
-        if all(foot.outline.is_point for foot in feet):
+        points = [foot.outline for foot in feet if foot.outline.is_point]
+        if len(points) == len(feet) and not all(outline.ball for outline in points):
             guess = '' if self.imu is None or self.imu.has_orientation.any() else (
                 'the feet are points, so the ground must be known from gravity, but the messages '
                 f'on {self.imu_topic} have no orientation. Let its driver publish one.'
@@ -244,21 +245,33 @@ class Draft:
     def _add_foot(self, foot: DraftedFoot) -> None:
         sole, outline = foot.sole.link, foot.outline
         self.lines.append(f'  - name: {_flow(sole)}')
-        if foot.sole.is_upright and not outline.is_point and abs(outline.z) > IN_PLANE:
-            place = {'link': sole, 'xyz': [0.0, 0.0, round(outline.z, 3)]}
+        place: dict[str, Any] = {'link': sole, 'xyz': [0.0, 0.0, round(outline.z, 3)]}
+        if outline.ball is not None and any(outline.ball[:3]):
+            place['xyz'] = list(outline.ball[:3])
+            self._add(f'    sole: {_flow(place)}', f'[m], {outline.origin}', _doubt(foot))
+        elif foot.sole.is_upright and not outline.is_point and abs(outline.z) > IN_PLANE:
             self._add(f'    sole: {_flow(place)}', f'[m], {outline.origin}', _doubt(foot))
         else:
             self._add(f'    sole: {_flow(sole)}', '', _doubt(foot))
+        if outline.ball is not None:
+            self._add(f'    radius: {outline.ball[-1]:g}', f'[m], {outline.origin}')
+        else:
+            self._add_polygon(sole, outline, foot.is_known)
+        self._add_wrench(foot)
+
+    def _add_polygon(self, sole: str, outline: Outline, is_known: bool) -> None:
         known = outline.origin or (
             'not known: the URDF has no shapes of that link, or the files of its meshes are not '
             'there'
         )
-        guess = '' if foot.is_known else (
+        guess = '' if is_known else (
             f"the polygon of '{sole}' is {known}. Measure its corners, and whether the origin of "
             'the link lies in the plane of the sole.'
         )  # fmt: skip
         corners = (outline.corners.round(3) + 0.0).tolist()  # no −0.0
         self._add(f'    polygon: {_flow(corners)}', f'[m], {outline.origin}', guess)
+
+    def _add_wrench(self, foot: DraftedFoot) -> None:
         sensor = foot.sensor
         if sensor is None:
             return
