@@ -175,6 +175,26 @@ def test_the_files_state_what_was_found(calibrated, bag, biped31):
     assert 'feet[l_foot].wrench.offset.Fx' in page
 
 
+def test_the_command_prints_json_for_programs_and_else_what_to_do_next(
+    calibrated, bag, tmp_path, capsys, monkeypatch
+):
+    calibration, result, _ = calibrated
+    monkeypatch.setattr(
+        'izmp_dynamics.calibration.calibrate.estimate_corrections', lambda *_, **__: calibration
+    )
+    file, out = tmp_path / 'robot.yaml', tmp_path / 'out'
+    stated_robot = dataclasses.replace(calibration.robot, urdf=str(calibration.robot.urdf_path))
+    file.write_text(yaml.safe_dump(stated(stated_robot)), encoding='utf-8')
+    command = ['calibrate', str(bag), '--robot', str(file), '-o', str(out)]
+    assert main([*command, '--json']) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((out / 'report.json').read_text(encoding='utf-8'))
+    assert printed['sentences'] == sentences(result)
+    assert main([*command, '--overwrite']) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f'Next: izmp replay {bag} --robot {out / "robot.calibrated.yaml"} -o OUT'
+
+
 def test_where_nothing_is_wrong_nothing_is_changed(true, walks, tmp_path, capsys):
     """Ideal sensors and the right URDF: what is left is the simulation's, and is left alone."""
     ideal = recorded(walks['straight'], true, tmp_path / 'ideal', SensorErrors())

@@ -220,6 +220,7 @@ def test_the_command_writes_results_and_returns_3_if_a_limit_is_not_met(corrupte
     outcome = desk.replay('--expect', stated, '--junit', copy)
     assert outcome.status == 3
     assert outcome.err.startswith('Not met: margin ≥ 10. The smallest margin is')
+    assert ' 1 of 2 limits met ' in outcome.out
     written = (desk.results / 'expect.xml').read_text()
     assert written == copy.read_text()
     assert ElementTree.fromstring(written).get('failures') == '1'

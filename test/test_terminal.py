@@ -73,6 +73,14 @@ def test_an_interrupt_has_its_status_wherever_it_comes(tmp_path):
     assert done.returncode == 130
 
 
+def test_a_table_in_a_pipe_is_as_wide_as_its_names(tmp_path):
+    name, urdf = 'l_foot_ft_' + 100 * 'x', tmp_path / 'robot.urdf'
+    urdf.write_text(BIPED31.read_text().replace('"l_foot_ft"', f'"{name}"'), encoding='utf-8')
+    done = in_another_process(MAIN, 'model', urdf, COLUMNS='80')
+    rows = [line for line in done.stdout.decode().splitlines() if '│' in line]
+    assert any(f'│ {name} ' in row and '+x' in row for row in rows)
+
+
 @given(st.text())
 def test_printable_text_steers_nothing_and_is_not_changed_twice(text):
     shown = printable(text)

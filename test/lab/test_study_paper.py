@@ -129,7 +129,7 @@ def test_looks_have_a_colour_for_every_name():
     assert set(LIGHT) == set(DARK) == set(PLACEHOLDERS) == set(PAGE.colours)
 
 
-def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeypatch):
+def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeypatch, capsys):
     from izmp_lab.studies.paper import ideal_sensors
 
     shutil.copytree(paper[1] / 'runs', tmp_path / 'runs')
@@ -137,6 +137,12 @@ def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeyp
     command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
     assert main([*command, '-o', str(tmp_path)]) == 0
     assert main([*command, '-o', str(tmp_path), '--strict']) == 1
+    assert not capsys.readouterr().out
+    command.remove('--quiet')
+    assert main([*command, '-o', str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert '\nFAILS' in f'\n{printed}'
+    assert 'a FAILS may come from that' in printed
 
 
 def test_a_picture_made_alone_goes_on_where_it_was_interrupted(paper, tmp_path, monkeypatch):

@@ -68,6 +68,17 @@ def test_a_recording_makes_a_page(logs, tmp_path):
     assert (tmp_path / 'out' / 'one.png').is_file()
 
 
+def test_one_robot_file_may_be_that_of_all_recordings(logs, tmp_path, capsys):
+    shutil.copytree(logs / 'one', tmp_path / 'logs' / 'one')
+    robot = tmp_path / 'logs' / 'one' / 'robot.yaml'
+    robot = robot.rename(robot.with_name('mine.yaml'))  # beside its URDF
+    command = ['experiments', 'real', '--logs', str(tmp_path / 'logs'), '--quiet', '-o']
+    assert main([*command, str(tmp_path / 'none')]) == 0
+    assert 'has no robot*.yaml' in capsys.readouterr().out
+    assert main([*command, str(tmp_path / 'out'), '--robot', str(robot)]) == 0
+    assert (tmp_path / 'out' / 'one.png').is_file()
+
+
 def test_a_recording_that_cannot_be_evaluated_is_a_row(sway, sound, robot_yaml, tmp_path, capsys):
     """Two without an instant; of one with a stamp years off, or seconds, there is a figure."""
     for name in ('bare', 'light', 'far', 'late'):
