@@ -10,13 +10,15 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.unloaded import UnloadedFeet
+from izmp_dynamics.stability.clearance import clearances
 from izmp_dynamics.stability.ground_plane import level_normal
 from izmp_dynamics.stability.support_polygon import plane_axes, write_margins
 from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import izmp
 from .pipeline_signals import FEEDINGS, columns, evaluate, walk
-from .quadruped import PERIOD, PLACES, RADIUS, rig_of, robot_of, stand
+from .quadruped import LIFT, PERIOD, PLACES, RADIUS, rig_of, robot_of, stand
 from .raising import raising
 
 SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
@@ -111,6 +113,20 @@ def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
     blind = results(rig, two, orientation=None)
     assert np.isnan(blind.points['mr_ad']).all()
     assert (blind.loaded == TROT).all()
+
+
+def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
+    """Offsets that are less than counts as load; the other feet say that it is in the air."""
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (100, 1)), slope=SLOPE)
+    signals, evaluator = stance.signals(), Evaluator(rig)
+    offset = np.array([0.5, -1.0, 5.0, 0.01, 0.02, -0.03])
+    signals['feet[RR]'].values[:] += offset
+    evaluator.feet.unloaded = unloaded = UnloadedFeet(rig)
+    heights = clearances(evaluate(evaluator, [signals]).soles)[50]
+    np.testing.assert_allclose(heights, [-LIFT, -LIFT, -LIFT, LIFT], atol=1e-9)
+    unloaded.update()
+    assert set(unloaded.swings) == {'RR'}
+    np.testing.assert_allclose(unloaded.swings['RR'].excess, offset, atol=1e-9)
 
 
 def test_on_level_ground_gravity_gives_the_same(rig, tmp_path):

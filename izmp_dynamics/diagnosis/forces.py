@@ -12,7 +12,12 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.results.evaluation import Evaluation, Foot
-from izmp_dynamics.stability.clearance import CLEARANCE_BY_JOINTS, lowest_above, stays_point
+from izmp_dynamics.stability.clearance import (
+    CLEARANCE_BY_JOINTS,
+    lowest_above,
+    shows_plane,
+    stays_point,
+)
 
 FORCE_TOLERANCE = 0.05
 """A mean normal force that deviates by more from the weight is remarked on [-]."""
@@ -293,7 +298,7 @@ def _turned(evaluation: Evaluation) -> Iterator[Finding]:
 def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
     """(K,) whether the joints hold a foot above the soles of all others.
 
-    Not known, so False, where the others touch the ground with points, which have no plane, and
+    Not known, so False, where the others touch the ground with points that have no plane, and
     where a joint between the root and a sole is not known.
     """
     others = [
@@ -301,7 +306,7 @@ def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
         for other in evaluation.feet
         if other is not foot
         and other.axes is not None
-        and not stays_point(other.sole)
+        and shows_plane(other.sole)
         and not (other.held_joints or foot.held_joints)
     ]
 

@@ -45,6 +45,14 @@ def stays_point(corners: Array) -> bool:
     return False
 
 
+def shows_plane(corners: Array) -> bool:
+    """Whether the axes of a sole with corners (K, V, 3) are those of the ground: also of a ball.
+
+    Small soles lean with their links.
+    """
+    return corners.shape[1] == 1 or not stays_point(corners)
+
+
 def above(foot: PlacedSole, ground: PlacedSole) -> Array:
     """(K,) height of the lowest corner of a sole above the plane of another [m]."""
     return lowest_above(foot.corners, ground.p, ground.R[:, :, 2])
@@ -65,10 +73,10 @@ def lowest_above(corners: Array, point: Array, normal: Array) -> Array:
 def clearances(soles: Sequence[PlacedSole]) -> Array:
     """(K, F) height of each of F soles above all others, the lowest [m].
 
-    ∞ of a single one; NaN where all others are points, which have no plane.
+    ∞ of a single one; NaN where all others are points that have no plane.
     """
     heights = np.full((len(soles[0].p), len(soles)), np.inf)
-    flat = [k for k, sole in enumerate(soles) if not stays_point(sole.corners)]
+    flat = [k for k, sole in enumerate(soles) if shows_plane(sole.corners)]
     for k, sole in enumerate(soles):
         others = [soles[other] for other in flat if other != k]
         if not others and len(soles) > 1:
