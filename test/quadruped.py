@@ -15,7 +15,8 @@ LEGS = ('FL', 'FR', 'RL', 'RR')
 HIPS = np.array([[0.2, 0.1, 0.0], [0.2, -0.1, 0.0], [-0.2, 0.1, 0.0], [-0.2, -0.1, 0.0]])
 PLACES = np.array([[0.2, 0.13], [0.2, -0.13], [-0.2, 0.13], [-0.2, -0.13]])
 """(4, 2) where the balls touch the ground [m]."""
-RADIUS, LENGTH, HEIGHT, LIFT, PERIOD = 0.022, 0.2, 0.3, 0.05, 0.01
+RADII = np.array([0.022, 0.022, 0.022, 0.03])
+LENGTH, HEIGHT, LIFT, PERIOD = 0.2, 0.3, 0.05, 0.01
 START = 1_700_000_000_000_000_000
 
 
@@ -53,10 +54,10 @@ def robot_of(folder, **changes):
     (folder / 'quadruped.urdf').write_text(f'<robot name="quadruped">{"".join(parts)}</robot>')
     feet = [
         {
-            'name': leg, 'sole': f'{leg}_foot', 'radius': RADIUS,
+            'name': leg, 'sole': f'{leg}_foot', 'radius': radius,
             'wrench': {'topic': f'{leg}/wrench', 'frame': f'{leg}_foot'},
         }
-        for leg in LEGS
+        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
     ]  # fmt: skip
     stated = {'urdf': 'quadruped.urdf', 'imu': {'frame': 'trunk'}, 'feet': feet} | changes
     path = folder / 'robot.yaml'
@@ -156,7 +157,7 @@ def stand(rig, com, carries, lift=LIFT, slope=None, turn=None):
     slope, turn = (np.eye(3) if R is None else R for R in (slope, turn))
     carries = np.atleast_2d(carries)
     lifts = np.where(carries, 0.0, np.broadcast_to(lift, len(carries))[:, None])
-    balls = np.dstack([np.broadcast_to(PLACES, (*carries.shape, 2)), RADIUS + lifts])
+    balls = np.dstack([np.broadcast_to(PLACES, (*carries.shape, 2)), RADII + lifts])
     names = [f'{leg}_{part}' for leg in LEGS for part in 'atk']
     order = [names.index(name) for name in rig.model.joint_names]
     up, trunk = slope.T @ [0.0, 0.0, 1.0], np.array([0.0, 0.0, HEIGHT])
@@ -166,7 +167,7 @@ def stand(rig, com, carries, lift=LIFT, slope=None, turn=None):
         centre = rig.model.com(q) @ turn.T + trunk
         meets = centre - (centre[:, 2:] / up[2]) * up
         trunk[:2] += com - meets[-1, :2]
-    touch = balls - [0.0, 0.0, RADIUS]
+    touch = np.dstack([balls[..., :2], lifts])
     weight = rig.model.total_mass * rig.robot.gravity
     forces = np.zeros((*carries.shape, 3))
     for k, on in enumerate(carries):

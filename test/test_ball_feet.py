@@ -18,7 +18,7 @@ from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import izmp
 from .pipeline_signals import FEEDINGS, columns, evaluate, walk
-from .quadruped import LIFT, PERIOD, PLACES, RADIUS, rig_of, robot_of, stand
+from .quadruped import LIFT, PERIOD, PLACES, RADII, rig_of, robot_of, stand
 from .raising import raising
 
 SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
@@ -74,19 +74,20 @@ def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
     slopes = np.cross(found.plane.normal, stance.normal)
     sine = 0.0 if carries is not TROT else np.linalg.norm(slopes[0])
     assert (sine > 0.1) == (carries is TROT and slope is SLOPE)
+    near = 1e-6 + 0.03 * sine**2
     for name in ('mr_ad', 'cop'):
         off = found.points[name] - stance.contacts[0, 0]  # from the foot FL, which always carries
         on_ground = off @ stance.R.T @ stance.ground_R_world.T + [*PLACES[0], 0.0]
-        np.testing.assert_allclose(on_ground - [*com, 0.0], 0.0, atol=1e-6 + RADIUS * sine**2)
-    expected = -RADIUS * sine if carries is TROT else room(carries, np.array(com))
-    near = 1e-6 + RADIUS * sine**2
+        np.testing.assert_allclose(on_ground - [*com, 0.0], 0.0, atol=near)
+    at = np.interp(com[0], [-0.2, 0.2], RADII[[3, 0]])  # of the balls, between them
+    expected = -at * sine if carries is TROT else room(carries, np.array(com))
     np.testing.assert_allclose(found.margins['mr_ad'], expected, atol=near)
     if carries is not TROT:
-        np.testing.assert_allclose(slopes, 0.0, atol=1e-9)
+        np.testing.assert_allclose(slopes, 0.0, atol=1e-7)
         for k, foot in enumerate(found.soles):
             if carries[k]:
                 np.testing.assert_allclose(
-                    foot.corners[:, 0] - stance.contacts[0, k], 0.0, atol=1e-9
+                    foot.corners[:, 0] - stance.contacts[0, k], 0.0, atol=1e-8
                 )
             load = stance.forces[0, k] @ stance.normal
             np.testing.assert_allclose(foot.normal_force, load, atol=1e-6)
@@ -100,7 +101,7 @@ def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
                                  / np.hypot(*line)).as_matrix()  # fmt: skip
     stance = stand(rig, np.zeros(2), np.tile(TROT, (40, 1)), slope=along)
     found = results(rig, stance)
-    np.testing.assert_allclose(found.plane.normal - stance.normal, 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.plane.normal - stance.normal, 0.0, atol=1e-7)
 
 
 def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
@@ -109,7 +110,7 @@ def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
         for carries, com in ((THREE, (0.05, 0.03)), (TROT, (0.0, 0.0)))
     )
     found = results(rig, three, orientation=None)
-    np.testing.assert_allclose(found.plane.normal - three.normal, 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.plane.normal - three.normal, 0.0, atol=1e-7)
     blind = results(rig, two, orientation=None)
     assert np.isnan(blind.points['mr_ad']).all()
     assert (blind.loaded == TROT).all()
@@ -137,8 +138,7 @@ def test_on_level_ground_gravity_gives_the_same(rig, tmp_path):
     np.testing.assert_allclose(other.margins['mr_ad'], found.margins['mr_ad'], atol=1e-9)
 
 
-def test_balls_of_two_sizes_stand_on_one_plane():
-    """The centres of larger balls are higher above it: the plane is that of the lowest points."""
+def test_a_plane_through_points_is_as_level_as_they_allow():
     up, points = np.array([0.0, 0.0, 1.0]), np.zeros((4, 3))
     points[:, :2] = PLACES
     points[:, 2] = 0.2 * points[:, 0] - 0.1 * points[:, 1]
@@ -220,7 +220,7 @@ def test_a_trot_is_no_excursion_and_no_fall(tmp_path):
 
 
 def test_off_the_line_of_two_feet_is_outside_nothing(tmp_path):
-    """On a steep slope across it, of which two feet show nothing, the margin is −10 mm there."""
+    """On a steep slope across it, of which two feet show nothing, the margin is −12 mm there."""
     carries = np.tile(FOUR, (300, 1))
     carries[100:200] = TROT
     steep = Rotation.from_euler('yx', [23.0, 18.0], degrees=True).as_matrix()
@@ -233,7 +233,7 @@ def test_off_the_line_of_two_feet_is_outside_nothing(tmp_path):
     assert report['tracks']['mr_ad']['outside_time'] == 0.0
     assert 'excursion' not in {event['kind'] for event in report['events']}
     margins = evaluate_bag(bag, tmp_path / 'robot.yaml').tracks['mr_ad'].margin
-    assert -0.012 < np.nanmin(margins) < -0.008
+    assert -0.014 < np.nanmin(margins) < -0.010
 
 
 def test_the_model_shows_balls(tmp_path):
@@ -257,7 +257,7 @@ def test_the_model_shows_balls(tmp_path):
 def test_a_robot_file_with_a_wrong_ball_is_refused_in_one_sentence(
     tmp_path, changes, kind, sentence
 ):
-    foot = {'name': 'FL', 'sole': 'FL_foot', 'radius': RADIUS} | changes
+    foot = {'name': 'FL', 'sole': 'FL_foot', 'radius': 0.022} | changes
     with raising(RobotFileError, kind, path=tmp_path / 'robot.yaml') as refusal:
         robot_of(tmp_path, feet=[foot])
     assert re.search(sentence, str(refusal.value))

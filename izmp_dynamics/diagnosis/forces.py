@@ -105,7 +105,7 @@ def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
             f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
             "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
             "sensor is, and are the sole's z axes up? Those of feet that touch the ground with a "
-            'point are not: with a measured orientation, set ground.source: gravity.',
+            'point are not: state radius in place of polygon.',
         )
 
 
