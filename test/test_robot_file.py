@@ -40,7 +40,7 @@ def at(key, line=2, **data):
 
 BAD = {
     'no URDF': ('root: pelvis', 'missing_key', {'line': 1, 'keys': ('urdf',)}),
-    'address of the URDF': ('urdf: package://my_robot/robot.urdf', 'urdf_is_address', {'line': 1}),
+    'address of the URDF': ('urdf: https://host/robot.urdf', 'urdf_is_address', {'line': 1}),
     'gravity in cm/s²': ('gravity: 981', 'out_of_range', at('gravity')),
     'gravity downwards': ('gravity: -9.81', 'out_of_range', at('gravity')),
     'no gravity': ('gravity: 0', 'out_of_range', at('gravity')),

@@ -24,7 +24,9 @@ def add_parser(subparsers: Any) -> None:
         'is refused, with a sentence on what to record.',
     )
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument(
+        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
+    )
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'

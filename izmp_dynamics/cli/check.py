@@ -20,7 +20,9 @@ def add_parser(subparsers: Any) -> None:
         'suggested fix. Exits with 1 if a replay would fail.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument(
+        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
+    )
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     add_json_option(parser)
     parser.set_defaults(run=run)

@@ -22,7 +22,9 @@ def add_parser(subparsers: Any) -> None:
         'several results of izmp replay, see izmp compare-runs.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument(
+        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
+    )
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.add_argument(
         '--methods',

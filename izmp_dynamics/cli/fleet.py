@@ -27,8 +27,8 @@ def add_parser(subparsers: Any) -> None:
         action='append',
         required=True,
         metavar='[PATTERN=]FILE',
-        help='robot file; with PATTERN, of the bags whose path or name matches, e.g. '
-        "'icub_*=icub.yaml'; {bag} in FILE is the folder of the bag; repeatable",
+        help='robot file, or go2, g1, …; with PATTERN, of the bags whose path or name matches, '
+        "e.g. 'icub_*=icub.yaml'; {bag} in FILE is the folder of the bag; repeatable",
     )
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'

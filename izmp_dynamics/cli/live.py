@@ -23,7 +23,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument('bag', type=Path, nargs='?', metavar='BAG', help='recording to play')
     parser.add_argument('--simulate', choices=MOTIONS, help='motion of a simulated robot')
     parser.add_argument(
-        '--robot', type=Path, metavar='FILE', help='robot file (--simulate: that of biped31)'
+        '--robot',
+        type=Path,
+        metavar='FILE',
+        help='robot file, or go2, g1, … (--simulate: biped31)',
     )
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.add_argument(

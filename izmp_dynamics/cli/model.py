@@ -40,15 +40,16 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.model_view import model_facts, show_model, show_problems
     from izmp_dynamics.cli.terminal import make_console, printable
     from izmp_dynamics.model.audit import audit
-    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.model.robot_file import load_robot_file, robot_file_path
     from izmp_dynamics.model.robot_model import load_model
     from izmp_dynamics.model.urdf import read_urdf
 
     console = make_console()
     robot = None
-    if options.urdf.suffix.lower() in ('.yaml', '.yml'):
-        robot = load_robot_file(options.urdf)
-    urdf = robot.read_urdf() if robot is not None else read_urdf(options.urdf)
+    path = robot_file_path(options.urdf)
+    if path.suffix.lower() in ('.yaml', '.yml'):
+        robot = load_robot_file(path)
+    urdf = robot.read_urdf() if robot is not None else read_urdf(path)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
         if options.json:

@@ -26,7 +26,9 @@ def add_parser(subparsers: Any) -> None:
         '1 it could not be done, 2 wrong usage, 3 done, but a limit of --expect is not met.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument('--robot', type=Path, required=True, metavar='FILE', help='robot file')
+    parser.add_argument(
+        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
+    )
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.sources import BagSource
-from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_file import load_robot_file, robot_file_path
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.recording.hashes import file_hash
 
@@ -52,7 +52,7 @@ class RobotFiles:
             else:
                 self._rules.append((pattern, file))
             if _BAG not in file:
-                robot_digest(Path(file).absolute())
+                robot_digest(robot_file_path(file).absolute())
 
     def file_for(self, bag: BagSource) -> Path:
         """Return the robot file of a bag, absolute.
@@ -81,7 +81,7 @@ def _path(file: str, bag: BagSource) -> Path:
             kind='robot_not_local', bag=bag.url,
         )  # fmt: skip
     folder = bag.url.rpartition('/')[0] if bag.is_file else bag.url
-    return Path(file.replace(_BAG, folder)).absolute()
+    return robot_file_path(file.replace(_BAG, folder)).absolute()
 
 
 def robot_digest(file: Path) -> str:

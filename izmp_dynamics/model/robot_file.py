@@ -4,15 +4,15 @@
 """
 
 import dataclasses
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.base.conventions import GRAVITY
-from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.method import (
     Acd,
@@ -25,6 +25,7 @@ from izmp_dynamics.model.method import (
     Rates,
     RootAcceleration,
 )  # fmt: skip
+from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
@@ -36,7 +37,7 @@ from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
 class RobotFile:
     """A robot: its URDF, its signals, its feet, and how to evaluate them."""
 
-    urdf: str = setting('URDF file, relative to this file')
+    urdf: str = setting('URDF file, relative to this file, or package://PACKAGE/PATH')
     root: str | None = setting(
         "link that is the floating base and carries the IMU; the URDF's root if not given",
         default=None,
@@ -77,10 +78,10 @@ class RobotFile:
 
     def _mistakes(self) -> Iterator[RobotFileError]:
         """What does not go together."""
-        if '://' in self.urdf:
+        if '://' in self.urdf and not self.urdf.startswith(PACKAGE):
             yield RobotFileError(
                 f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
-                'file or absolute.',
+                'file or absolute, or package://PACKAGE/PATH.',
                 kind='urdf_is_address', urdf=self.urdf,
             )  # fmt: skip
         if self.low_pass.cutoff is not None and self.filter.half_width is not None:
@@ -178,8 +179,12 @@ class RobotFile:
 
     @property
     def urdf_path(self) -> Path:
-        """Path of the URDF; a relative one starts at the robot file, ~ is the home."""
-        return (self.path.parent if self.path else Path()) / os.path.expanduser(self.urdf)
+        """Path of the URDF; a relative one starts at the robot file, ~ is the home.
+
+        Raises:
+            RobotFileError: it is one of a package that is not installed.
+        """
+        return urdf_at(self.urdf, self.path.parent if self.path else Path())
 
     def read_urdf(self, urdf: Urdf | None = None) -> Urdf:
         """Read the URDF, and add the frames of soles that the file places on links.
@@ -233,20 +238,41 @@ def _repeated(what: str, names: Mapping[str, str]) -> Iterator[RobotFileError]:
         seen[name] = key
 
 
+def robot_file_path(robot: str | Path) -> Path:
+    """Return the path of a robot file.
+
+    Args:
+        robot: the path, or the name of a robot that is shipped, e.g. 'go2' for
+            robots/go2/robot.yaml.
+
+    Raises:
+        UnknownNameError: a name that no shipped robot has.
+    """
+    path = Path(robot)
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return path
+    try:
+        return find_resource(f'robots/{path}/robot.yaml')
+    except UnknownNameError as error:
+        names = [name.split('/')[1] for name in error.valid if name.endswith('/robot.yaml')]
+        raise UnknownNameError('robot file or shipped robot', str(path), names) from error
+
+
 def load_robot_file(
     path: str | Path, urdf: str | Path | None = None, *, with_urdf: bool = False
 ) -> RobotFile:
     """Read a robot file.
 
     Args:
-        path: the file.
+        path: the file, or the name of a shipped robot (`robot_file_path`).
         urdf: URDF to use instead of the one that the file names, relative to the working folder.
         with_urdf: whether links that it names must be in the URDF, which must be there then.
 
     Raises:
         RobotFileError: if it cannot be read or does not fit; the message names the line.
+        UnknownNameError: a name that no shipped robot has.
     """
-    path = Path(path)
+    path = robot_file_path(path)
     if path.suffix.lower() in SUFFIXES:
         raise RobotFileError(
             f"'{path}' is a URDF, not a robot file; 'izmp draft BAG --urdf {path} -o ROBOT.yaml' "

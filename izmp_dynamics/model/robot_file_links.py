@@ -1,6 +1,5 @@
 """Mistakes of a robot file that show against its URDF: links that the robot does not have."""
 
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from izmp_dynamics.base.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
 from izmp_dynamics.base.regular_file import read_regular_file
 from izmp_dynamics.model.kinematic_tree import build_tree
+from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.urdf import LARGEST, read_urdf
 
 _LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
@@ -29,9 +29,13 @@ def link_mistakes(
         The mistakes, each with its `key`.
     """
     named = texts.get('urdf')
-    if urdf is None and (not named or '://' in named):
+    if urdf is None and (not named or '://' in named.removeprefix(PACKAGE)):
         return  # that is a mistake of the file itself
-    path = Path(urdf or folder / os.path.expanduser(str(named)))
+    try:
+        path = Path(urdf or urdf_at(str(named), folder))
+    except RobotFileError as error:
+        yield _mistake('urdf', error)
+        return
     stated, written = _links_of(texts), _names_in(path)
     wanted = {*stated, texts['root']} if 'root' in texts else set(stated)
     if written and wanted <= written:

@@ -1,7 +1,6 @@
 """The shapes that a URDF gives its links, to look at or to collide: primitives and mesh files."""
 
 import io
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from scipy.spatial import ConvexHull
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.regular_file import read_regular_file
 from izmp_dynamics.base.rotations import from_rpy
+from izmp_dynamics.model.packages import find_in_package, is_file
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
 
@@ -173,23 +173,20 @@ def find_mesh(name: str, urdf: Path | None) -> Path | None:
         urdf: where the URDF is.
 
     Returns:
-        An existing file; None without any. A package is looked for among the folders around the
-        URDF, on ROS_PACKAGE_PATH and in the ROS installation.
+        An existing file; None without any. Packages: `packages.find_in_package`.
     """
-    kind, _, rest = name.partition('://') if '://' in name else ('', '', name)
-    rest = unquote(rest) if kind else rest
     folder = urdf.resolve().parent if urdf is not None else None
-    if kind in ('package', 'model'):
-        package, _, inside = rest.partition('/')
-        if '..' in (package, *inside.split('/')):  # not a file of the package
-            return None
-        places = [place / inside for place in _package_folders(package, folder)]
-    elif kind in ('', 'file'):
-        places = [Path(rest)] if kind or Path(rest).is_absolute() else []
-        places += [folder / rest] if folder is not None and not places else []
-    else:
+    kind, sign, rest = name.partition('://')
+    if sign and kind in ('package', 'model'):
+        return find_in_package(name, folder)
+    if sign and kind != 'file':
         return None
-    return next((place for place in places if _is_file(place)), None)
+    path = Path(unquote(rest) if sign else name)
+    if not path.is_absolute():
+        if folder is None:
+            return None
+        path = folder / path
+    return path if is_file(path) else None
 
 
 def load_mesh(path: Path) -> Mesh:
@@ -282,23 +279,3 @@ def simplified(meshes: list[Mesh], most_faces: int) -> list[Mesh]:
         meshes = [(np.asarray(mesh.vertices), np.asarray(mesh.faces)) for mesh in joined]
         cell *= 1.5
     return meshes
-
-
-def _package_folders(package: str, folder: Path | None) -> list[Path]:
-    """Folders that may be the package, the nearest first."""
-    places = []
-    for above in (folder, *folder.parents) if folder is not None else ():
-        places += [above] if above.name == package else []
-        places.append(above / package)
-    for path in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep):
-        places += [Path(path) / package] if path else []
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        places += [Path(prefix) / 'share' / package] if prefix else []
-    return places
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that is too long, or with a NUL
-        return False

@@ -1,11 +1,9 @@
 """Robots of the package example-robot-data."""
 
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.model.packages import find_in_package
 
 
 def example_robot(name: str, urdf: str) -> Path:
@@ -18,17 +16,7 @@ def example_robot(name: str, urdf: str) -> Path:
     Raises:
         MissingDependencyError: if example-robot-data is not installed.
     """
-    for prefix in _prefixes():
-        path = prefix / 'share/example-robot-data/robots' / urdf
-        if path.is_file():
-            return path
-    raise MissingDependencyError('example-robot-data', name, 'pip install example-robot-data')
-
-
-def _prefixes() -> Iterator[Path]:
-    """Where example-robot-data may be installed: by pip, in a ROS workspace, by the system."""
-    for folder in sys.path:
-        yield Path(folder, 'cmeel.prefix')
-    for variable in ('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'):
-        yield from map(Path, filter(None, os.environ.get(variable, '').split(os.pathsep)))
-    yield Path(sys.prefix)
+    path = find_in_package(f'package://example-robot-data/robots/{urdf}')
+    if path is None:
+        raise MissingDependencyError('example-robot-data', name, 'pip install example-robot-data')
+    return path

@@ -1,0 +1,109 @@
+"""Robots that are shipped: each stands still, as its IMU and joints would say it."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
+from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.audit import audit
+from izmp_dynamics.model.packages import find_in_package
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+
+from .raising import raising
+from .sample_bags import START, raw_of, write_bag
+
+UNITREE = {'thigh': 0.8, 'calf': -1.6}
+STANDING = {
+    'go2': UNITREE,
+    'go1': UNITREE,
+    'a1': UNITREE,
+    'b1': UNITREE,
+    'anymal_c': {'F_HFE': 0.4, 'F_KFE': -0.8, 'H_HFE': -0.4, 'H_KFE': 0.8},
+    'solo12': {'HFE': 0.8, 'KFE': -1.6},
+    'g1': {'hip_pitch': -0.2, 'knee': 0.4, 'ankle_pitch': -0.2},
+    'talos': {'leg_left_3': -0.4, 'leg_right_3': -0.4, 'leg_left_4': 0.8, 'leg_right_4': 0.8,
+              'leg_left_5': -0.4, 'leg_right_5': -0.4},
+}  # fmt: skip
+"""Part of the name of a joint → its angle [rad]: the soles are level, and the feet as high."""
+
+pytestmark = pytest.mark.skipif(
+    find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf') is None,
+    reason='example-robot-data is not installed',
+)
+
+
+@pytest.mark.parametrize('name', STANDING)
+def test_a_shipped_robot_stands(name, tmp_path):
+    """Its URDF is sound; the IZMP is below the centre of mass, and the margin that of its feet."""
+    robot = load_robot_file(name, with_urdf=True)
+    urdf = robot.read_urdf()
+    assert not [problem for problem in audit(urdf) if problem.severity == 'error']
+    model = load_model(urdf, robot.root)
+    stated = float(re.search(r'of ([\d.]+) kg', find_resource(f'robots/{name}/robot.yaml')
+                             .read_text()).group(1))  # fmt: skip
+    assert model.total_mass == pytest.approx(stated, abs=0.06)
+
+    q = np.array([
+        sum(angle for part, angle in STANDING[name].items() if part in joint)
+        for joint in model.joint_names
+    ])  # fmt: skip
+    found = evaluate_bag(_standing(tmp_path / 'bag', robot, model, q), robot)
+    track = found.tracks['mr_ad']
+    assert track.valid.sum() > 100
+    com = model.com(q)[:2]
+    np.testing.assert_allclose(track.point[track.valid][:, :2] - com, 0.0, atol=2e-4)
+
+    contacts = []
+    for foot in robot.feet:
+        R, p = model.frame_pose(foot.sole_frame, q)
+        contacts += [(R @ [*corner, 0.0] + p)[:2] for corner in foot.corners]
+    hull = ConvexHull(contacts).equations
+    room = -(hull[:, :2] @ com + hull[:, 2]).max()
+    assert room > 0.02
+    np.testing.assert_allclose(track.margin[track.valid], room, atol=3e-4)
+
+
+def _standing(path, robot, model, q):
+    """A bag of 2 s at 200 Hz with the noise of good sensors."""
+    noise = np.random.default_rng(1)
+    R = model.frame_pose(robot.imu.frame, q)[0]
+    stamps = [START + k * 5_000_000 for k in range(400)]
+    joints, imu = [], []
+    for stamp in stamps:
+        header = {'header.stamp.sec': stamp // 10**9, 'header.stamp.nanosec': stamp % 10**9}
+        position = q + noise.normal(0.0, 1e-8, len(q))
+        joints.append(raw_of('sensor_msgs/msg/JointState', header | {
+            'name': list(model.joint_names), 'position': position,
+            'velocity': np.zeros(0), 'effort': np.zeros(0),
+        }))  # fmt: skip
+        force = R.T @ [0.0, 0.0, GRAVITY] + noise.normal(0.0, 1e-4, 3)
+        turn = noise.normal(0.0, 1e-5, 3)
+        imu.append(raw_of('sensor_msgs/msg/Imu', header | {
+            'header.frame_id': robot.imu.frame,
+            **{f'linear_acceleration.{a}': v for a, v in zip('xyz', force, strict=True)},
+            **{f'angular_velocity.{a}': v for a, v in zip('xyz', turn, strict=True)},
+            'orientation_covariance': np.array([-1.0, *np.zeros(8)]),
+        }))  # fmt: skip
+    return write_bag(path, [
+        (f'/{robot.joints.topic}', 'sensor_msgs/msg/JointState', stamps, joints),
+        (f'/{robot.imu.topic}', 'sensor_msgs/msg/Imu', stamps, imu),
+    ])  # fmt: skip
+
+
+def test_names_and_packages_that_are_not_there(tmp_path):
+    with raising(UnknownNameError, 'unknown_name', name='go22'):
+        load_robot_file('go22')
+    file = tmp_path / 'robot.yaml'
+    text = find_resource('robots/go2/robot.yaml').read_text()
+    file.write_text(text.replace('example-robot-data/robots', 'no_such_package'))
+    with raising(RobotFileError, 'urdf_package_absent') as caught:
+        load_robot_file(file, with_urdf=True)
+    assert 'pip install no_such_package' in str(caught.value)
+    given = find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf')
+    assert load_robot_file(file, given, with_urdf=True).urdf_path == given
