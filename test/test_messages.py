@@ -1,5 +1,7 @@
 """Signals from raw messages, against the messages that were written."""
 
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -107,6 +109,16 @@ def test_imu_and_what_it_says_about_its_orientation():
     np.testing.assert_array_equal(batch.orientations[0], [0, 0, 0, 1])
     np.testing.assert_array_equal(batch.angular_velocity[:, 1], [2, 2, 0])
     np.testing.assert_array_equal(batch.linear_acceleration[:2], [[0, 0, 9.81]] * 2)
+
+
+def test_a_signalling_nan_gives_no_warning():
+    """Corrupted bytes may be one; NumPy warns where it is used, and a user would see that."""
+    raw = stamped(IMU, {'orientation.x': 0.125})
+    damaged = raw.replace(struct.pack('<d', 0.125), struct.pack('<Q', 0x7FF0000000000001))
+    assert damaged != raw
+    with np.errstate(invalid='raise'):
+        batch = imu_batch(batch_of(IMU, [damaged]))
+    assert np.isnan(batch.orientations[0, 0])
 
 
 def test_a_frame_that_changes_is_seen():

@@ -154,11 +154,13 @@ def imu_batch(messages: RawMessages) -> ImuBatch:
     """
     decoded = _decoded(messages, 'sensor_msgs/msg/Imu')
     orientations = _floats(decoded, 'orientation', 4)
-    declared = _floats(decoded, 'orientation_covariance', 9)[:, 0] != -1.0
+    with np.errstate(invalid='ignore'):  # a signalling NaN, which a later gate counts
+        declared = _floats(decoded, 'orientation_covariance', 9)[:, 0] != -1.0
+        declared &= orientations.any(axis=1)
     return ImuBatch(
         *_header_values(messages, decoded),
         orientations,
-        declared & orientations.any(axis=1),
+        declared,
         _floats(decoded, 'angular_velocity', 3),
         _floats(decoded, 'linear_acceleration', 3),
     )
