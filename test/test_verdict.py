@@ -157,8 +157,8 @@ def test_an_error_that_changes_with_the_motion_is_no_bias(frequency, changes):
     wave = lambda time: 0.12 * np.cos(2 * np.pi * frequency * time)  # noqa: E731
     verdict = verdict_of(standing(offset=lambda time: np.column_stack([wave(time), 0 * time])))
     assert verdict.reason == 'bias'
-    assert ('changes with the motion: in the median it lies' in verdict.sentence) is changes
-    assert ('biased: in the median' in verdict.sentence) is not changes
+    assert ('changes with the motion: its median distance' in verdict.sentence) is changes
+    assert ('biased: its median distance' in verdict.sentence) is not changes
     assert ('No filter removes a bias' in verdict.advice) is not changes
 
 
@@ -202,7 +202,7 @@ def test_noise_larger_than_the_polygon_is_called_noise(with_cop):
     assert verdict.state == 'unclear'
     assert 'too noisy' in verdict.sentence
     assert ('measured CoP stayed inside' in verdict.sentence) == with_cop
-    assert 'It would be settled by a filter' in verdict.advice
+    assert 'Set a filter in the robot file' in verdict.advice
     filtered = verdict_of(replace(evaluation, filtering='the low-pass at 4 Hz'))
     assert filtered.advice.startswith('The low-pass at 4 Hz is on already')
     assert 'or a longer half-width or lower cut-off, which costs bandwidth' in filtered.advice

@@ -104,7 +104,7 @@ def test_the_verdict_does_not_flip_with_the_length_of_the_log(made, end):
 def test_noise_too_large_to_judge_by_says_what_would_settle_it(made):
     verdict = made('very noisy', noisy_encoders(step=1e-4)).verdict
     assert (verdict.state, verdict.reason) == ('unclear', 'noise')
-    assert 'It would be settled by a filter' in verdict.advice
+    assert 'Set a filter in the robot file' in verdict.advice
     filtered = made('very noisy, filtered', noisy_encoders(step=1e-3), low_pass=60.0).verdict
     assert (filtered.state, filtered.reason) == ('unclear', 'noise')
     assert 'is on already' in filtered.advice

@@ -146,7 +146,8 @@ def sentences(result: CalibrationResult) -> list[str]:
                 items.setdefault(estimate.item, []).append(estimate)
         found = [_sentence(group, item, used, result) for item, used in items.items()]
         if found and group in moved:
-            found[-1] += f' ({"Together: " * (len(found) > 1)}{1e3 * moved[group]:.2g} mm of IZMP)'
+            subject = 'together these move' if len(found) > 1 else 'this moves'
+            found[-1] += f' ({subject} the IZMP by {1e3 * moved[group]:.2g} mm)'
         lines += [f'{sentence}.' for sentence in found]
     return lines
 

@@ -121,7 +121,7 @@ class Picture:
         """(heading, text) of the parts of the caption, with the facts filled in."""
         facts = {fact.key: str(fact) for fact in self.facts}
         parts = (
-            ('Seen', self.seen),
+            ('Shown', self.seen),
             ('Paper', self.paper),
             ('Here', self.ours),
             ('Why they differ', self.why),

@@ -122,9 +122,9 @@ REASONS = {
     ),
     'too_short/settled': Reason(
         'unclear',
-        'of the {time:s} on the ground with a value all but {track.evaluated_time:s} lies within '
-        '{scene.evaluation.settle_time:s} of an end or a gap, where {scene.evaluation.filtering} '
-        'is still settling.',
+        'the {track.described} has a value for {time:s} on the ground, but only '
+        '{track.evaluated_time:s} of it count: for {scene.evaluation.settle_time:s} at each end '
+        'and gap {scene.evaluation.filtering} is still settling.',
         'A longer recording without gaps, or a filter that settles faster.',
     ),
     'too_few_values': Reason(
@@ -145,7 +145,7 @@ REASONS = {
     'bias': Reason('unclear', _TOO_WRONG, '{advice}'),
     'noise/rare': Reason(
         'unclear',
-        'for a twentieth of the time the {track.described} is more than '
+        'for 5 % of the time the {track.described} is more than '
         '{track.error.uncertainty:mm} off the measured CoP; the support polygon reaches only '
         '{scene.room:mm} from its middle to its edge.',
         '{advice}',
@@ -221,10 +221,12 @@ def bias_in_words(error: TrackError) -> str:
     axes = ''
     if np.isfinite(error.bias):
         axes = f'{mm(error.bias_x)} in x and {mm(error.bias_y)} in y of the loaded sole'
-    noise = f'while noise leaves only {mm(error.averaged_scatter)} (σ)'
-    off = f'in the median it lies {mm(error.slow)} off the measured CoP'
+    noise = f'with a noise of only {mm(error.averaged_scatter)} (σ)'
+    off = f'its median distance from the measured CoP is {mm(error.slow)}'
     if _changes(error):
-        return f'wrong by what changes with the motion: {off} (constant: {axes}), {noise}'
+        return (
+            f'off by an error that changes with the motion: {off} (constant part: {axes}), {noise}'
+        )
     return f'biased: {off}{axes and f" ({axes})"}, {noise}'
 
 
@@ -244,10 +246,10 @@ def _bias_advice(scene: Scene, error: TrackError) -> str:
         f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
         'torques there are zero throughout, so that this CoP is no point to compare with. '
     )
-    what = 'what changes with the motion' if _changes(error) else 'a bias'
+    what = 'an error that changes with the motion' if _changes(error) else 'a bias'
     return (
-        f'{first if feet else ""}No filter removes {what}. It would be settled by the right '
-        'mounting of the IMU (imu.frame), the masses of the URDF and the offsets of the sensors: '
+        f'{first if feet else ""}No filter removes {what}. Correct the '
+        'mounting of the IMU (imu.frame), the masses of the URDF or the offsets of the sensors: '
         '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.'
     )
 
@@ -266,13 +268,13 @@ def _noise_advice(scene: Scene) -> str:
     filtering = scene.evaluation.filtering
     if filtering:
         return (
-            f'{filtering[0].upper()}{filtering[1:]} is on already: it would be settled by less '
-            'noisy joint angles or IMU, stamps of the instant of measurement, or a longer '
-            'half-width or lower cut-off, which costs bandwidth.'
+            f'{filtering[0].upper()}{filtering[1:]} is on already. What helps: less noisy joint '
+            'angles or IMU, stamps of the instant of measurement, or a longer half-width or '
+            'lower cut-off, which costs bandwidth.'
         )
     return (
-        'It would be settled by a filter in the robot file that all signals pass, or by less '
-        'noisy sensors and better stamps; “izmp check” shows which.'
+        'Set a filter in the robot file (filter.half_width), or use less noisy sensors and better '
+        'stamps; “izmp check” shows which.'
     )
 
 
