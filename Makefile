@@ -21,8 +21,8 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 EXTRAS := .[offline,sim,page,plots,fleet,view,test,docs]
 ROBOT := robots/biped31/robot.yaml
-PAGES := paper itu_biped angular_momentum seesaw real
 LOGS ?=
+PAGES := paper itu_biped angular_momentum seesaw $(if $(LOGS),real)
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
@@ -79,7 +79,7 @@ reproduce: $(READY)
 		echo "== $$page"
 		begin=$$(date +%s)
 		set -- "$$page" -o "reproduced/$$page" --strict
-		if [ "$$page" = real ] && [ -n "$(LOGS)" ]; then set -- "$$@" --logs "$(LOGS)"; fi
+		if [ "$$page" = real ]; then set -- "$$@" --logs "$(LOGS)"; fi
 		$(BIN)/izmp experiments "$$@" || failed="$$failed $$page"
 		echo "$$page: $$(($$(date +%s) - begin)) s"
 	done

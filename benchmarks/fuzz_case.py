@@ -34,9 +34,6 @@ HARMLESS = ('complete', 'usable', 'refused')
 KINDS = ('mcap', 'db3', 'messages', 'metadata', 'robot', 'urdf', 'names')
 _SHARES = (0.24, 0.2, 0.16, 0.1, 0.12, 0.12, 0.06)
 
-MEMORY = 1 << 30
-"""What a command may take beyond what it has at its start [bytes]."""
-
 LARGEST_FILE = 1 << 28
 """What a command may write into a file [bytes]."""
 
@@ -59,12 +56,14 @@ class Place:
         temporary: for temporary files.
         encoding: of the terminal.
         largest_file: as if the disk were full beyond it [bytes].
+        memory: that a command may take beyond what it has at its start [bytes].
     """
 
     folder: Path
     temporary: Path
     encoding: str
     largest_file: int
+    memory: int = 1 << 30
 
     @property
     def is_narrow(self) -> bool:
@@ -317,7 +316,7 @@ def _child(command: list[str], place: Place, seconds: float, out: int, err: int)
         sys.stderr = io.TextIOWrapper(io.FileIO(2, 'w'), place.encoding, 'backslashreplace')
         os.chdir(place.folder)
         os.environ['TMPDIR'] = tempfile.tempdir = str(place.temporary)
-        _limit(seconds, place.largest_file)
+        _limit(seconds, place)
         warnings.simplefilter('error', RuntimeWarning)  # a user would see it on the terminal
         status = main(command)
     except SystemExit as stop:
@@ -331,14 +330,14 @@ def _child(command: list[str], place: Place, seconds: float, out: int, err: int)
         os._exit(status)
 
 
-def _limit(seconds: float, largest_file: int) -> None:
+def _limit(seconds: float, place: Place) -> None:
     """Limit computing time, memory and files; the alarm is for what waits for ever."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(round(30 * seconds))
     resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), round(seconds) + 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (place.largest_file, place.largest_file))
     pages = int(Path('/proc/self/statm').read_text().split()[0])
-    most = pages * resource.getpagesize() + MEMORY
+    most = pages * resource.getpagesize() + place.memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
 import resource
+import subprocess
 import sys
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -144,7 +147,6 @@ def test_the_recording_has_what_the_bag_has(recorded, result, monkeypatch):
     assert at == [span.start + round(1e9 * event['begin']) for event in events]
 
 
-@pytest.mark.filterwarnings('ignore:RRD file has no footer')
 def test_a_full_disk_leaves_nothing_behind(rerun, result, tmp_path):
     """The library itself only logs it."""
     file, limits = tmp_path / 'run.rrd', resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -155,3 +157,14 @@ def test_a_full_disk_leaves_nothing_behind(rerun, result, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not any(tmp_path.iterdir())
+
+
+def test_of_a_full_disk_the_terminal_has_one_sentence(rerun, result, tmp_path):
+    command = [sys.executable, '-m', 'izmp_dynamics', 'export', result, '--rerun', 'run.rrd']
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (100_000, 100_000))
+    environment = os.environ | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
+    environment.pop('RUST_LOG', None)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, preexec_fn=limit,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert re.fullmatch('izmp: error: .*cannot be written.*\n', done.stderr)

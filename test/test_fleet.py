@@ -352,10 +352,13 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     ],
 )
 def test_a_cluster_that_is_not_there_is_a_sentence(
-    options, sentence, logs, robot, tmp_path, monkeypatch
+    options, sentence, logs, robot, tmp_path, monkeypatch, caplog
 ):
+    caplog.set_level('INFO')
     monkeypatch.setattr('izmp_dynamics.engine.cluster.START_TIME', 0.5)
+    monkeypatch.setattr('izmp_dynamics.engine.cluster.SAID_AFTER', 0.0)
     outcome = izmp('fleet', logs, '--robot', robot, '-o', tmp_path / 'out', *options)
     assert outcome.status == 1
     assert sentence in outcome.err
+    assert ('Waiting for the scheduler' in caplog.text) == ('--scheduler' in options)
     assert 'Traceback' not in outcome.err

@@ -21,6 +21,9 @@ PURPOSE = 'Work in several processes or on a cluster'
 START_TIME = 60.0
 """Time within which a scheduler must answer [s]."""
 
+SAID_AFTER = 3.0
+"""Time after which it is said that a scheduler is waited for [s]."""
+
 CHECKED = 5.0
 """Time between two looks for workers that ended for good [s]."""
 
@@ -112,6 +115,10 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
 
 
 def _client(distributed: Any, address: str) -> Any:
+    waiting = f"Waiting for the scheduler at '{address}', for {START_TIME:.0f} s at most ..."
+    said = threading.Timer(SAID_AFTER, _log.info, [waiting])
+    said.daemon = True
+    said.start()
     try:
         return distributed.Client(address, timeout=START_TIME)
     except (OSError, TimeoutError, ValueError) as error:
@@ -126,6 +133,8 @@ def _client(distributed: Any, address: str) -> Any:
             "client.key below distributed.comm.tls in Dask's configuration (docs/fleet.md).",
             kind='no_credentials', address=address,
         ) from error  # fmt: skip
+    finally:
+        said.cancel()
 
 
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:

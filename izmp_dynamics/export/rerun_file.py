@@ -1,6 +1,7 @@
 """Results of `izmp replay` as a recording for the Rerun viewer."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def write_rerun(
         MissingDependencyError: rerun-sdk is not installed.
     """
     _check(file, overwrite)
+    os.environ.setdefault('RUST_LOG', 'off')  # it would log, in colours, what is raised below
     rerun = library('rerun', 'Writing a recording for Rerun', 'rerun-sdk')
     load_report(folder)
     try:
@@ -90,7 +92,9 @@ def _save(rerun: Any, folder: Path, file: Path, urdf: Path | None) -> None:
             write_series(log, replayed)
         recording.disconnect()
     try:
-        rerun.chunk.RrdReader(file).store()
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            rerun.chunk.RrdReader(file).store()
     except (RuntimeError, ValueError) as error:
         raise _IncompleteError('the disk is full, or the file became too large') from error
 

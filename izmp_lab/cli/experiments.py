@@ -56,7 +56,7 @@ def _add_fall_alarm_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_real_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        '--logs', type=Path, metavar='FOLDER', help='where the recordings are (default: none)'
+        '--logs', type=Path, metavar='FOLDER', help='where the recordings are; needed'
     )
     parser.add_argument(
         '--robot', type=Path, metavar='FILE',
@@ -125,8 +125,6 @@ def run(options: argparse.Namespace) -> int:
 
     experiment = _EXPERIMENTS[options.experiment]
     study = experiment.study(options)
-    if study is None:
-        return 0
     page = importlib.import_module(experiment.page).page(study)
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
@@ -194,7 +192,8 @@ def _fall_alarm(options: argparse.Namespace) -> Any:
 
 
 def _real(options: argparse.Namespace) -> Any:
-    """The recordings; None, with a sentence, if there are none."""
+    """The recordings."""
+    from izmp_dynamics.base.errors import ReplayError
     from izmp_lab.studies.real.logs import LogStudy
     from izmp_lab.studies.real.page import NOTHING
 
@@ -202,8 +201,7 @@ def _real(options: argparse.Namespace) -> Any:
     for sentence in study.skipped:
         print(sentence)
     if not study.found:
-        print(NOTHING)
-        return None
+        raise ReplayError(NOTHING, kind='no_recordings')
     return study
 
 
@@ -212,7 +210,7 @@ class _Experiment(NamedTuple):
 
     Attributes:
         page: module with its figures.
-        study: makes what the figures are of; None if there is nothing.
+        study: makes what the figures are of.
         summary: in short.
         does: what it does, with the placeholders of `_WHERE`.
         add_options: adds options of its own.

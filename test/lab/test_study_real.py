@@ -73,7 +73,7 @@ def test_one_robot_file_may_be_that_of_all_recordings(logs, tmp_path, capsys):
     robot = tmp_path / 'logs' / 'one' / 'robot.yaml'
     robot = robot.rename(robot.with_name('mine.yaml'))  # beside its URDF
     command = ['experiments', 'real', '--logs', str(tmp_path / 'logs'), '--quiet', '-o']
-    assert main([*command, str(tmp_path / 'none')]) == 0
+    assert main([*command, str(tmp_path / 'none')]) == 1
     assert 'has no robot*.yaml' in capsys.readouterr().out
     assert main([*command, str(tmp_path / 'out'), '--robot', str(robot)]) == 0
     assert (tmp_path / 'out' / 'one.png').is_file()
@@ -107,8 +107,8 @@ def test_the_window_is_found_at_once_where_one_stamp_is_years_off():
 
 def test_without_recordings_there_is_a_sentence(tmp_path, capsys):
     for options in ([], ['--logs', str(tmp_path)]):
-        assert main(['experiments', 'real', '-o', str(tmp_path / 'out'), *options]) == 0
-        assert NOTHING in capsys.readouterr().out
+        assert main(['experiments', 'real', '-o', str(tmp_path / 'out'), *options]) == 1
+        assert NOTHING in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
 
 
