@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+import warnings
 from collections import defaultdict
 from functools import partial
 
@@ -168,3 +169,22 @@ def test_of_a_full_disk_the_terminal_has_one_sentence(rerun, result, tmp_path):
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 1
     assert re.fullmatch('izmp: error: .*cannot be written.*\n', done.stderr)
+
+
+def test_a_foot_without_a_polygon_has_no_flat_sole(result):
+    (span,) = Replayed.spans(result)
+    left, right = span.soles
+    kept = {name: value for name, value in span.report['parameters'].items()
+            if name != f'feet[{left}].polygon'}  # fmt: skip
+    balls = Replayed(span.report | {'parameters': kept}, span.batch)
+    assert set(balls.soles) == {right}
+
+
+def test_a_span_without_a_value_of_a_topic_is_no_warning(rerun, result, tmp_path, monkeypatch):
+    there = Replayed.values
+    monkeypatch.setattr(Replayed, 'values', lambda span, topic: (
+        (np.array([], np.int64), np.zeros((0, 7))) if topic == '/cop' else there(span, topic)
+    ))  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        write_rerun(result, tmp_path / 'run.rrd')

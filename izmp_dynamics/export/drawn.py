@@ -34,7 +34,7 @@ def draw_points(log: Log, replayed: Replayed) -> None:
             dot = log.rerun.Points3D.from_fields(colors=[COLOURS[name]], radii=[0.01])
             log.still(entity, dot, frame=replayed.root)
             at, counts = shown_at(replayed.instants, stamps)
-            columns = log.rerun.Points3D.columns(positions=points)
+            columns = log.rerun.Points3D.columns(positions=points.reshape(-1, 3))
             log.over_time(entity, at, columns.partition(counts))
     if '/support_polygon' in replayed.batch.topics:
         stamps, polygons = replayed.polygons
@@ -69,7 +69,8 @@ def _arrows(
     log.still(entity, look, frame=replayed.root)
     at, counts = shown_at(replayed.instants, stamps)
     columns = log.rerun.Arrows3D.columns(
-        origins=origins[1][first], vectors=scale * forces[1][second, :3]
+        origins=origins[1].reshape(-1, 3)[first],
+        vectors=scale * forces[1].reshape(-1, 6)[second, :3],
     )
     log.over_time(entity, at, columns.partition(counts))
 

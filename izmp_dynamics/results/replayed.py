@@ -127,10 +127,12 @@ class Replayed:
 
     @property
     def soles(self) -> dict[str, tuple[str, Array]]:
-        """Name of a foot → frame of its sole, and corners (C, 3) in it [m]."""
+        """Name of a foot with a flat sole → its frame, and corners (C, 3) in it [m]."""
         parameters, found = self.report['parameters'], {}
         for foot in (each['name'] for each in self.report['feet']):
-            corners = ast.literal_eval(parameters[f'feet[{foot}].polygon'].removesuffix(' m'))
+            if (polygon := parameters.get(f'feet[{foot}].polygon')) is None:
+                continue
+            corners = ast.literal_eval(polygon.removesuffix(' m'))
             flat = np.pad(np.array(corners, float), ((0, 0), (0, 1)))
             found[foot] = (parameters.get(f'feet[{foot}].sole', f'{foot}/sole'), flat)
         return found
@@ -173,12 +175,14 @@ def load_report(folder: Path) -> Mapping[str, Any]:
 def _is_whole(report: Mapping[str, Any]) -> bool:
     """Whether there is what is read of a report."""
     kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
-             'root': str, 'robot': str, 'duration': float | int,
+             'root': str, 'robot': str, 'duration': float | int, 'weight': float | int,
              'start_stamp': int | None}  # fmt: skip
     return (
         all(isinstance(report.get(key), kind) for key, kind in kinds.items())
         and {'reason', 'headline', 'state', 'judged_by'} <= report['verdict'].keys()
-        and all(isinstance(each, dict) and 'name' in each for each in report['feet'])
+        and all(
+            isinstance(each, dict) and isinstance(each.get('name'), str) for each in report['feet']
+        )
         and all(
             isinstance(each, dict)
             and isinstance(each.get('kind'), str)
