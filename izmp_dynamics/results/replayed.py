@@ -130,9 +130,9 @@ class Replayed:
         """Name of a foot with a flat sole → its frame, and corners (C, 3) in it [m]."""
         parameters, found = self.report['parameters'], {}
         for foot in (each['name'] for each in self.report['feet']):
-            if (polygon := parameters.get(f'feet[{foot}].polygon')) is None:
+            polygon = parameters.get(f'feet[{foot}].polygon', '()').removesuffix(' m')
+            if not (corners := ast.literal_eval(polygon)):
                 continue
-            corners = ast.literal_eval(polygon.removesuffix(' m'))
             flat = np.pad(np.array(corners, float), ((0, 0), (0, 1)))
             found[foot] = (parameters.get(f'feet[{foot}].sole', f'{foot}/sole'), flat)
         return found
