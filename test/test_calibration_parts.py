@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -382,7 +383,7 @@ def test_matrices_from_little_motion_get_a_remark(biped31, model, seconds, remar
     assert not any('matrices' in each for each in remarks(segments, layout, groups[:1]))
 
 
-def test_the_page_begins_with_errors_before_and_after():
+def test_the_page_begins_with_errors_before_and_after(monkeypatch):
     """In numbers and over time; as recorded where nothing is corrected."""
     rng = np.random.default_rng(3)
 
@@ -408,3 +409,9 @@ def test_the_page_begins_with_errors_before_and_after():
     assert 'class="verdict stable"' in page
     assert 'with the corrections' not in page
     assert '<svg' not in render_html(agrees)
+    for module in ('pages.look', 'pages.rendering', 'calibration.picture'):
+        monkeypatch.delitem(sys.modules, f'izmp_dynamics.{module}', raising=False)
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    page = render_html(agrees, trial)
+    assert '<svg' not in page
+    assert 'pip install matplotlib' in page

@@ -19,15 +19,16 @@ def page(monkeypatch):
         templates, 'text_file', lambda package, name: texts.get(name) or files(package, name)
     )
 
-    def load(text, filters=None):
+    def load(text, **filters):
+        template.cache_clear()
         texts['page'] = text
-        return template('izmp_dynamics.pages', 'page', filters)
+        return template('izmp_dynamics.pages', 'page', **filters)
 
     return load
 
 
 def test_texts_are_escaped_and_numbers_keep_their_units(page):
-    text = page('{{ word|twice }} <b>{{ word }}</b>', {'twice': lambda word: f'{word}, {word}'})
+    text = page('{{ word|twice }} <b>{{ word }}</b>', twice=lambda word: f'{word}, {word}')
     assert text.render(word='<5 mm') == '&lt;5\u00a0mm, &lt;5\u00a0mm <b>&lt;5\u00a0mm</b>'
     assert page('{{ "<i>1 s</i>"|trusted }}').render() == '<i>1 s</i>'
 

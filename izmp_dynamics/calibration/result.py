@@ -287,19 +287,21 @@ def render_html(result: CalibrationResult, trial: Trial | None = None) -> str:
     from izmp_dynamics.pages.templates import template
 
     figures: list[str] = []
+    absent = ''
     if trial is not None:
         try:
             from izmp_dynamics.calibration.picture import over_motion
 
             figures = over_motion(trial, result.accepted)
-        except MissingDependencyError:
-            pass
+        except MissingDependencyError as error:
+            absent = str(error)
     return template(__package__, 'report.html.j2').render(
         result=result,
         version=izmp_dynamics.__version__,
         sentences=sentences(result),
         errors=held_out_lines(result),
         figures=figures,
+        absent=absent,
         open=[*result.notes, *trade_off_lines(result)],
         infinity=math.inf,
     )

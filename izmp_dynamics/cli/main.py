@@ -7,6 +7,7 @@ add theirs by entry points of the group izmp_dynamics.commands: modules with `ad
 import argparse
 import atexit
 import difflib
+import functools
 import gc
 import logging
 import os
@@ -196,6 +197,7 @@ def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
                 _complete_files(command, files)
 
 
+@functools.cache
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='izmp',

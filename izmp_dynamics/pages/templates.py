@@ -1,7 +1,8 @@
 """Pages from Jinja templates: one layout, style and palette for all of them."""
 
+import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
@@ -20,9 +21,8 @@ LAYOUT = 'layout.html.j2'
 _NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
 
 
-def template(
-    package: str, name: str, filters: Mapping[str, Callable[..., Any]] | None = None
-) -> jinja2.Template:
+@functools.cache
+def template(package: str, name: str, **filters: Callable[..., Any]) -> jinja2.Template:
     """Load a template, in which every text is escaped and every name must be given.
 
     Args:
@@ -40,7 +40,7 @@ def template(
             lambda name: text_file(__package__ if name == LAYOUT else package, name)
         ),
     )
-    environment.filters |= {'trusted': Markup, **(filters or {})}
+    environment.filters |= {'trusted': Markup, **filters}
     environment.globals |= {'base_style': Markup(_palette() + text_file(__package__, 'base.css'))}
     return environment.get_template(name)
 

@@ -73,7 +73,7 @@ def render(
     Returns:
         HTML; every text of `report` is escaped.
     """
-    return template(__package__, TEMPLATE, _FILTERS).render(
+    return template(__package__, TEMPLATE, **_FILTERS).render(
         report=report,
         judged=report['tracks'].get(report['verdict']['judged_by']),
         figures=figures,

@@ -5,6 +5,7 @@ their files are read: neither package is imported.
 """
 
 import base64
+import functools
 import gzip
 import json
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ def compressed(data: bytes) -> str:
     return base64.b64encode(gzip.compress(data, compresslevel=LEVEL, mtime=0)).decode('ascii')
 
 
+_compressed_once = functools.cache(compressed)
+
+
 def json_for_script(value: Any) -> str:
     """Write `value` as JSON that can stand inside <script>: no text of it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(',', ':'))
@@ -110,7 +114,7 @@ class Library:
         Raises:
             MissingDependencyError: as `read`.
         """
-        return compressed(self.read().encode())
+        return _compressed_once(self.read().encode())
 
 
 THREE = Library('k3d', 'k3d', 'static/standalone.js')
