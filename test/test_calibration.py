@@ -300,6 +300,12 @@ def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path, rota
         [values(result)[f'feet[l_foot].wrench.offset.F{axis}'] for axis in 'xy'],
         rtol=1e-6,
     )
+    named = dataclasses.replace(calibration.robot, urdf='package://my_robots/biped31.urdf')
+    write_calibration(
+        dataclasses.replace(calibration, robot=named, inertials={}), tmp_path / 'named'
+    )
+    text = (tmp_path / 'named' / 'robot.calibrated.yaml').read_text(encoding='utf-8')
+    assert 'urdf: package://my_robots/biped31.urdf' in text  # it may be copied anywhere
 
 
 @pytest.fixture(scope='module')

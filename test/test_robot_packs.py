@@ -32,12 +32,11 @@ STANDING = {
 }  # fmt: skip
 """Part of the name of a joint → its angle [rad]: the soles are level, and the feet as high."""
 
-pytestmark = pytest.mark.skipif(
+
+@pytest.mark.skipif(
     find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf') is None,
     reason='example-robot-data is not installed',
 )
-
-
 @pytest.mark.parametrize('name', STANDING)
 def test_a_shipped_robot_stands(name, tmp_path):
     """Its URDF is sound; the IZMP is below the centre of mass, and the margin that of its feet."""
@@ -96,14 +95,23 @@ def _standing(path, robot, model, q):
     ])  # fmt: skip
 
 
-def test_names_and_packages_that_are_not_there(tmp_path):
-    with raising(UnknownNameError, 'unknown_name', name='go22'):
-        load_robot_file('go22')
+def test_a_urdf_of_a_package_is_found_and_one_that_is_not_there_is_named(tmp_path, monkeypatch):
+    urdf = tmp_path / 'prefix' / 'share' / 'my_robots' / 'biped31.urdf'
+    urdf.parent.mkdir(parents=True)
+    urdf.write_text(find_resource('robots/biped31/biped31.urdf').read_text())
     file = tmp_path / 'robot.yaml'
-    text = find_resource('robots/go2/robot.yaml').read_text()
-    file.write_text(text.replace('example-robot-data/robots', 'no_such_package'))
+    text = find_resource('robots/biped31/robot.yaml').read_text()
+    file.write_text(text.replace('biped31.urdf', 'package://my_robots/biped31.urdf'))
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
     with raising(RobotFileError, 'urdf_package_absent') as caught:
         load_robot_file(file, with_urdf=True)
-    assert 'pip install no_such_package' in str(caught.value)
-    given = find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf')
-    assert load_robot_file(file, given, with_urdf=True).urdf_path == given
+    assert 'pip install my_robots' in str(caught.value)
+    assert load_robot_file(file, urdf, with_urdf=True).urdf_path == urdf
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'prefix'))
+    assert load_robot_file(file, with_urdf=True).urdf_path == urdf
+
+
+def test_a_robot_has_a_name():
+    assert load_robot_file('biped31').path == find_resource('robots/biped31/robot.yaml')
+    with raising(UnknownNameError, 'unknown_name', name='go22'):
+        load_robot_file('go22')

@@ -21,6 +21,7 @@ from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
 from izmp_dynamics.calibration.result import CalibrationResult, render_html, render_json
 from izmp_dynamics.model.feet import Foot, FootWrench
+from izmp_dynamics.model.packages import PACKAGE
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.model.settings import stated
@@ -196,7 +197,9 @@ def write_calibration(
     result = calibration.result
     texts: dict[str, str] = {}
     if result.accepted:
-        urdf = os.path.relpath(calibration.robot.urdf_path, os.path.realpath(folder))
+        urdf = calibration.robot.urdf
+        if not urdf.startswith(PACKAGE):  # which is found from anywhere
+            urdf = os.path.relpath(calibration.robot.urdf_path, os.path.realpath(folder))
         if calibration.inertials:
             urdf = URDF
             texts[URDF] = with_inertials(calibration.urdf.text, calibration.inertials)
@@ -228,7 +231,9 @@ def robot_text(robot: RobotFile, result: CalibrationResult) -> str:
     if 'inertias' in result.groups:
         lines.append('#   inertials of all links: see the URDF')
     if robot.filter.half_width is not None:
-        lines.append('# filter.half_width is stated, or by the noise of the first recording.')
+        lines.append(
+            '# filter.half_width: as stated, or chosen by the noise of the first recording.'
+        )
     body = yaml.safe_dump(
         stated(robot), sort_keys=False, allow_unicode=True, default_flow_style=None, width=99
     )

@@ -93,7 +93,7 @@ def _save(rerun: Any, folder: Path, file: Path, urdf: Path | None) -> None:
         recording.disconnect()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
+            warnings.simplefilter('ignore')  # what it warns of is raised, too
             rerun.chunk.RrdReader(file).store()
     except (RuntimeError, ValueError) as error:
         raise _IncompleteError('the disk is full, or the file became too large') from error

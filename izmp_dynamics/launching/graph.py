@@ -65,8 +65,8 @@ class _Checked(LaunchConfiguration):
 GRAPH: Arguments = {
     'robot': (
         '',
-        'Robot file (YAML): URDF, sensors, feet; config/robot_example.yaml explains. Needed here '
-        'or in params_file.',
+        'Robot file (YAML): URDF, sensors, feet; config/robot_example.yaml explains. Or the name '
+        'of a robot that is shipped, as go2 (docs/robots.md). Needed here or in params_file.',
     ),
     'urdf': ('', 'URDF or xacro file to use instead of the one that the robot file names.'),
     'robot_description': ('', 'The text of a URDF to use instead.'),

@@ -173,9 +173,8 @@ class View(Node):
     def _take_joints(self, message: JointState) -> None:
         found = self._joints.read(tuple(message.name), np.array(message.position))
         if isinstance(found, np.ndarray):
-            self._q = np.where(
-                np.isfinite(found), found, self._q
-            )  # 0 of one that nobody publishes
+            known = np.isfinite(found)  # a joint that nobody publishes stays at 0
+            self._q = np.where(known, found, self._q)
             self.picture.bodies = self._model.body_poses(self._q)
 
     def _take_imu(self, message: Imu) -> None:

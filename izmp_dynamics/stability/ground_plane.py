@@ -310,7 +310,8 @@ def level_normal(
     """Write the normal (3,) of the plane through points, as level as these allow.
 
     Least squares of the heights along `up`; of all planes that are as close, the one that slopes
-    least: through two points its steepest line is theirs, through one it is level.
+    least (the minimum-norm solution): through two points its steepest line is theirs, through one
+    it is level.
 
     Args:
         points: (F, 3) [m].

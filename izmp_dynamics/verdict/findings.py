@@ -117,7 +117,7 @@ def find(
         *_support(scene),
         *_gaps(scene, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
-        *cop_findings(scene, tracks, falls),
+        *_cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
     ]
@@ -262,7 +262,7 @@ def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
     return track.name != 'cop' and track.crossings >= NOISY_CROSSINGS and scatters
 
 
-def cop_findings(
+def _cop_findings(
     scene: Scene, tracks: Mapping[str, TrackStatistics], falls: Sequence[tuple[float, float]]
 ) -> Iterator[Finding]:
     """A CoP outside is impossible, unless the robot tips over that edge; at the edge, unusual."""
