@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.unloaded import UnloadedFeet
 from izmp_dynamics.stability.clearance import clearances
 from izmp_dynamics.stability.ground_plane import level_normal
@@ -18,7 +19,7 @@ from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import izmp
 from .pipeline_signals import FEEDINGS, columns, evaluate, walk
-from .quadruped import LIFT, PERIOD, PLACES, RADII, rig_of, robot_of, stand
+from .quadruped import LEGS, LIFT, PERIOD, PLACES, RADII, leg_angles, rig_of, robot_of, stand
 from .raising import raising
 
 SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
@@ -272,3 +273,19 @@ def test_what_needs_flat_soles_is_refused(tmp_path, changes):
     with raising(RobotFileError, 'needs_flat_soles') as refusal:
         robot_of(tmp_path, **changes)
     assert f'{key}.source needs flat soles, but FL, FR, RL, RR touch' in str(refusal.value)
+
+
+def test_balls_without_sensors_have_no_force_and_stand_by_their_height(tmp_path):
+    feet = [{'name': leg, 'sole': f'{leg}_foot', 'radius': 0.022} for leg in LEGS]
+    rig = rig_of(tmp_path, feet=feet)
+    q = leg_angles(np.tile([0.0, 0.0, -0.3], (4, 1))).ravel()
+    states = np.concatenate([[0.0, 0.0, 9.81], np.zeros(6), q, np.zeros(24)])
+    for _ in range(20):  # what memory holds must not matter
+        found = PackedFeet.of(rig).evaluate(
+            np.tile(states, (3, 1)), np.full((3, 4, 6), np.nan), np.full((3, 3, 3), np.nan),
+            None, rig.contact_force,
+        )  # fmt: skip
+        assert np.isnan(found.forces).all()
+        assert found.loaded.all()
+        del found
+        [np.full((4, 3), 7.0) for _ in range(50)]

@@ -371,3 +371,6 @@ def test_too_many_faces_become_fewer():
     assert 100 < len(kept) <= 1000
     assert kept.max() < len(fewer)
     np.testing.assert_allclose(np.ptp(fewer, axis=0), np.ptp(vertices, axis=0), atol=0.1)
+    faces[::3] = faces[::3, ::-1]  # wound at random, as some vendors' are
+    ((_, again),) = simplified([(vertices, faces)], 1000)
+    assert len(again) == len(kept)

@@ -275,7 +275,10 @@ def simplified(meshes: list[Mesh], most_faces: int) -> list[Mesh]:
     while sum(len(faces) for _, faces in meshes) > most_faces and cell < 1.0:
         import trimesh
 
-        joined = [trimesh.Trimesh(cell * np.round(v / cell), f, validate=True) for v, f in meshes]
+        joined = [trimesh.Trimesh(cell * np.round(v / cell), f) for v, f in meshes]
+        for mesh in joined:
+            mesh.update_faces(mesh.unique_faces() & mesh.nondegenerate_faces())
+            mesh.remove_unreferenced_vertices()
         meshes = [(np.asarray(mesh.vertices), np.asarray(mesh.faces)) for mesh in joined]
         cell *= 1.5
     return meshes

@@ -189,7 +189,7 @@ def _evaluate(
     n = (states.shape[1] - ROOT) // 3
     poses, sensor = np.empty((len(bodies), POSE)), np.empty(POSE)
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
-    felt, up = np.empty((len(senses), 3)), np.empty(3)
+    felt, up = np.full((len(senses), 3), np.nan), np.empty(3)  # NaN without a sensor
     forces[:] = np.nan
     wrenches[:] = np.nan
     for t in range(len(states)):
