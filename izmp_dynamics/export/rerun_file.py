@@ -1,9 +1,10 @@
 """Results of `izmp replay` as a recording for the Rerun viewer."""
 
 import os
-import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from shutil import copyfileobj
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -49,20 +50,15 @@ def write_rerun(
         MissingDependencyError: rerun-sdk is not installed.
     """
     _check(file, overwrite)
-    os.environ.setdefault('RUST_LOG', 'off')  # it would log, in colours, what is raised below
     rerun = library('rerun', 'Writing a recording for Rerun', 'rerun-sdk')
     load_report(folder)
     try:
-        write_whole(file, lambda new: _save(rerun, folder, Path(new.name), urdf))
-    except (OSError, _IncompleteError) as error:
-        reason = getattr(error, 'strerror', None) or error
+        write_whole(file, lambda new: _save(rerun, folder, new, urdf))
+    except OSError as error:
         raise ReplayError(
-            f"'{file}' cannot be written: {reason}.", kind='cannot_write', path=file
-        ) from error
-
-
-class _IncompleteError(Exception):
-    """The library, which writes in the background, has not written all."""
+            f"'{file}' cannot be written: {error.strerror or error}.",
+            kind='cannot_write', path=file,
+        ) from error  # fmt: skip
 
 
 def _check(file: Path, overwrite: bool) -> None:
@@ -71,9 +67,15 @@ def _check(file: Path, overwrite: bool) -> None:
         raise ReplayError(f"'{file}' exists; {advice}.", kind='place_taken', path=file)
 
 
-def _save(rerun: Any, folder: Path, file: Path, urdf: Path | None) -> None:
-    with rerun.RecordingStream(APPLICATION) as recording:
-        recording.save(file)
+def _save(rerun: Any, folder: Path, file: BinaryIO, urdf: Path | None) -> None:
+    """Write through a pipe: the library may wait for ever where it cannot write into a file."""
+    reads, writes = os.pipe()
+    with ThreadPoolExecutor() as threads, rerun.RecordingStream(APPLICATION) as recording:
+        copied = threads.submit(_copy, reads, file)
+        try:
+            recording.save(f'/dev/fd/{writes}')
+        finally:
+            os.close(writes)
         log, robot, height = Log(rerun, recording), None, 0.0
         for replayed in Replayed.spans(folder):
             if robot is None:
@@ -91,12 +93,17 @@ def _save(rerun: Any, folder: Path, file: Path, urdf: Path | None) -> None:
             draw_forces(log, replayed)
             write_series(log, replayed)
         recording.disconnect()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # what it warns of is raised, too
-            rerun.chunk.RrdReader(file).store()
-    except (RuntimeError, ValueError) as error:
-        raise _IncompleteError('the disk is full, or the file became too large') from error
+    copied.result()
+
+
+def _copy(source: int, file: BinaryIO) -> None:
+    """Copy what comes out of a pipe; read it to its end also if the file cannot be written."""
+    with open(source, 'rb') as pipe:
+        try:
+            copyfileobj(pipe, file)
+        finally:
+            while pipe.read(1 << 16):
+                pass
 
 
 def _blueprint(rerun: Any, root: Array) -> Any:
