@@ -208,14 +208,6 @@ def test_the_predicted_sigma_is_the_observed_one(trial, bench, ground, setup):
     np.testing.assert_allclose(np.sqrt(predicted / observed), 1.0, atol=0.1)
 
 
-def test_farther_accelerometers_amplify_less(bench):
-    amplification = [
-        bench.sensors.at_distance(distance).array.amplification for distance in (0.05, 0.1, 0.2)
-    ]
-    np.testing.assert_allclose(amplification[0] / amplification[1], 2.0, rtol=1e-9)
-    np.testing.assert_allclose(amplification[1] / amplification[2], 2.0, rtol=1e-9)
-
-
 def test_a_robot_without_accelerometers_is_a_sentence():
     with raising(SensingError, 'no_accelerometers'):
         RootSensors.of(make_rig(dataclasses.replace(FILE, accelerometers=())))

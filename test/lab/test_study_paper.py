@@ -21,7 +21,6 @@ from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
 from izmp_lab.studies.paper.page import FIGURES, MISSING, TABLES, page
 from izmp_lab.studies.paper.study import Experiment, PaperStudy
 from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
-from izmp_lab.studies.paper.uncertainty import density_for
 from izmp_lab.studies.publish import publish, selected
 from izmp_lab.studies.runs import Store
 
@@ -94,13 +93,6 @@ def test_what_a_setup_prints_stands_beside_its_own_measure_alone(paper):
         assert facts[f'{name}_paper'].paper.startswith(f'{PAPER_PERCENT[name]} %, ')
     assert facts['A_paper'].paper.endswith(', not reproduced')
     assert facts['C_paper'].paper.endswith(', not reproduced')
-
-
-def test_a_density_is_found_between_those_that_were_tried():
-    densities = np.array([1.0, 10.0, 100.0])
-    assert density_for(30.0, densities, 3.0 * densities) == pytest.approx(10.0)
-    assert density_for(94.87, densities, 3.0 * densities) == pytest.approx(31.6, rel=1e-3)
-    assert np.isnan(density_for(1.0, densities, 3.0 * densities))
 
 
 def test_with_coarse_physics_the_robot_falls():

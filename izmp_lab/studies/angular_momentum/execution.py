@@ -1,4 +1,4 @@
-"""The walks in MuJoCo, on the robots' own soles and on shorter ones; times of planning."""
+"""The walks in MuJoCo, on the robots' own soles and on shorter ones."""
 
 import dataclasses
 from typing import Any
@@ -9,9 +9,9 @@ from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.study import CURVES, SCHEMES, MomentumStudy
 from izmp_lab.studies.angular_momentum.walks import Robot, Trial, WalkOutcome
-from izmp_lab.studies.drawing import heading, named_rows
+from izmp_lab.studies.drawing import heading
 from izmp_lab.studies.publish import at_most, figure
-from izmp_lab.studies.runs import Arrays, Run
+from izmp_lab.studies.runs import Run
 
 MEAN = 10.0
 """Of the distance of the centre of mass from the planned one with E3 and E4, at most [mm]."""
@@ -176,89 +176,3 @@ def _facts_alone(found: Executions) -> list[Fact]:
             label = f'{what} error of the CoM, own sole, {WITHOUT}, {scheme}, biped31'
             facts.append(Fact(f'without_{key}_{scheme}', label, value, 'mm', 1))
     return facts
-
-
-_SCHEMES = ('E3', 'E4')
-_NODES = {'E3': 16, 'E4': 8}
-
-_PARTS = {
-    'solver': 'solver of the programme',
-    'programme': 'programme with its setting up',
-    'nodes': 'estimation at the nodes',
-    'plan': 'whole plan',
-    'interval': 'plan and joint references',
-}
-
-
-@figure(
-    lambda study: {
-        (robot.name, scheme): study.timings(robot, scheme)
-        for robot in study.robots
-        for scheme in _SCHEMES
-    }
-)
-def timings(study: MomentumStudy, found: dict[tuple[str, str], Arrays]) -> Picture:
-    def draw(look: Look, width: float) -> Any:
-        canvas, axes = panels(width, len(study.robots), height=0.34 * len(_PARTS), titles=True,
-                              columns=1)  # fmt: skip
-        for ax, robot in zip(axes, study.robots, strict=True):
-            for row, part in enumerate(_PARTS):
-                for scheme, shift in (('E3', -0.15), ('E4', 0.15)):
-                    times = 1e3 * found[robot.name, scheme][part]
-                    low, middle, high = np.percentile(times, [1, 50, 99])
-                    colour = look[CURVES[scheme].colour]
-                    ax.plot([low, high], [row + shift] * 2, color=colour, linewidth=1.4)
-                    ax.plot(middle, row + shift, color=colour, marker='o', markersize=5)
-                    at, off, side = (high, 5, 'left') if high < 10.0 else (low, -5, 'right')
-                    ax.annotate(f'{scheme} {middle:.2f}', (at, row + shift), (off, -3), ha=side,
-                                textcoords='offset points', fontsize=8)  # fmt: skip
-            ax.set(xscale='log', xlim=(0.02, 200), xlabel='time [ms]')
-            ax.axvline(100.0, color=look['muted'], linewidth=0.8)
-            log_ticks(ax.xaxis, (0.1, 1, 10, 100))
-            named_rows(ax, list(_PARTS.values()), width, 2.1)
-            heading(ax, robot.name)
-        return canvas
-
-    facts = tuple(fact for robot in study.robots for fact in _timings_facts(robot.name, found))
-    return Picture(
-        name='timings',
-        title='How long planning takes',
-        source='Calculation times of the poster',
-        draw=draw,
-        facts=facts,
-        seen='Time of one core for the parts of a planning cycle, wall time for the last row, '
-        'while other processes compute: median and 1st to 99th percentile of '
-        f'{study.cycles} cycles, that is {study.cycles / 10:.0f} s of walking. The line is the '
-        'planning interval.',
-        paper='150 µs per node, on an Intel i5-2500 at 3.3 GHz.',
-        ours='With E4 on biped31 the solver takes {biped31_solver}, the programme with all that '
-        'sets it up {biped31_programme}, a node {biped31_node}, a whole plan {biped31_plan}; the '
-        'slowest of all cycles took {biped31_slowest} of the 100 ms that there are.',
-        data=Table(
-            ('robot', 'scheme', 'part', 'median [ms]', '99 % [ms]', 'largest [ms]'),
-            [
-                [robot, scheme, _PARTS[part], 1e3 * float(np.median(times[part])),
-                 1e3 * float(np.percentile(times[part], 99)), 1e3 * float(times[part].max())]
-                for (robot, scheme), times in found.items()
-                for part in _PARTS
-            ],
-        ),
-    )  # fmt: skip
-
-
-def _timings_facts(name: str, found: dict[tuple[str, str], Any]) -> list[Fact]:
-    times = {part: 1e3 * found[name, 'E4'][part] for part in _PARTS}
-    node = 1e3 * float(np.median(times['nodes'])) / _NODES['E4']
-    medians = {part: float(np.median(values)) for part, values in times.items()}
-    slowest = float(times['interval'].max())
-
-    def fact(key: str, label: str, value: float, unit: str, digits: int) -> Fact:
-        return Fact(f'{name}_{key}', f'{label}, E4, {name}', value, unit, digits)
-
-    return [
-        fact('solver', 'median time of the solver', medians['solver'], 'ms', 3),
-        fact('programme', 'median time of the programme', medians['programme'], 'ms', 2),
-        fact('node', 'median time per node', node, 'µs', 0),
-        fact('plan', 'median time of a plan', medians['plan'], 'ms', 2),
-        fact('slowest', 'slowest cycle', slowest, 'ms', 1),
-    ]

@@ -1,12 +1,10 @@
-"""What the estimation depends on: step time and length, weights, nodes, window."""
+"""Which step times and lengths the estimation can follow."""
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
+from izmp_dynamics.pages.look import Entry, Look, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.angular_momentum.schemes import LIMITS
 from izmp_lab.studies.angular_momentum.study import MomentumStudy
@@ -16,13 +14,10 @@ from izmp_lab.studies.drawing import (
     cell_text,
     heading,
     map_axes,
-    named_rows,
     shade,
     shades,
 )
 from izmp_lab.studies.publish import figure
-from izmp_lab.studies.runs import Run
-from izmp_lab.walking.walk_parameters import SCHEMES
 
 FINE = {
     'interval': 0.05,
@@ -202,166 +197,4 @@ def _facts(study: MomentumStudy, found: Maps) -> tuple[Fact, ...]:
              (fastest - 0.2) / 0.1, '', 0),
         Fact('coarse', 'largest RMS error in x at the shortest step time', worst(early), 'mm', 1),
         Fact('fine', 'the same with knots every 0.05 s', worst(fine), 'mm', 1),
-    )  # fmt: skip
-
-
-_WEIGHTS_COLOURS = ('mr-ad', 'ir-md')
-_TOO_LARGE = 1e-2
-
-
-@figure(
-    lambda study: {
-        (robot.name, weight): study.score(
-            robot, Trial('E4', changed={'alpha': weight, 'gamma': weight})
-        )
-        for robot in study.robots
-        for weight in study.weights
-    }
-)
-def weights(study: MomentumStudy, found: dict[tuple[str, float], ZmpScore]) -> Picture:
-    def draw(look: Look, width: float) -> Any:
-        legend = [
-            Entry(robot.name, line(look, colour, marker='o', markersize=4.5))
-            for robot, colour in zip(study.robots, _WEIGHTS_COLOURS, strict=False)
-        ]
-        canvas, axes = panels(width, 2, legend, height=2.4)
-        for axis, ax in enumerate(axes):
-            for robot, colour in zip(study.robots, _WEIGHTS_COLOURS, strict=False):
-                errors = [1e3 * found[robot.name, weight].rms[axis] for weight in study.weights]
-                ax.plot(study.weights, errors, color=look[colour], marker='o', markersize=4.5)
-            ax.set(xscale='log', yscale='log', xlabel='α = γ, with β = 1')
-            ax.set_ylabel(f'RMS error of the ZMP in {"xy"[axis]} [mm]')
-            log_ticks(ax.yaxis, (1, 3, 10, 30, 100) if axis == 0 else (0.3, 1, 3, 10, 30))
-        return canvas
-
-    usual, degraded = (found['biped31', weight].rms[0] for weight in (1e-6, _TOO_LARGE))
-    return Picture(
-        name='weights',
-        title='The weights',
-        source='Left open by the poster',
-        draw=draw,
-        facts=(
-            Fact('usual', 'RMS error in x with α = γ = 1e-6, biped31', 1e3 * float(usual), 'mm',
-                 2),
-            Fact('degraded', 'RMS error in x with α = γ = 1e-2, biped31',
-                 1e3 * float(degraded), 'mm', 1),
-        ),
-        seen='Error of the ZMP of all bodies with E4 over the weights α of the acceleration of '
-        'the centre of mass and γ of its distance from the wanted ZMP. β weighs the contact '
-        'torque over the weight of the robot, which is the distance of the ZMP in metres, so the '
-        'numbers hold for robots of every mass.',
-        paper='α, β and γ are not stated.',
-        ours='Both must be small against β: 1e-6 leaves {usual}, 1e-2 degrades it to '
-        '{degraded}. They are not needed to make the programme convex; the terminal condition '
-        'keeps the centre of mass from diverging.',
-        data=Table(
-            ('robot', 'α = γ', 'RMS x [mm]', 'RMS y [mm]'),
-            [
-                [name, weight, *(1e3 * score.rms).tolist()]
-                for (name, weight), score in found.items()
-            ],
-        ),
-    )  # fmt: skip
-
-
-_KNOTS = SCHEMES['E3'].nodes[0]
-_GEOMETRIC = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.6)
-_LITERAL = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.7, 0.75)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One way to do it.
-
-    Attributes:
-        key: of its fact.
-        label: what it is.
-        trial: the walk.
-        height: of the centre of mass [m]; that of the robot if 0.
-    """
-
-    key: str
-    label: str
-    trial: Trial
-    height: float = 0.0
-
-
-def _choices() -> tuple[Choice, ...]:
-    all_early = tuple(np.round(0.1 + 0.05 * np.arange(8), 2).tolist())
-    return (
-        Choice('e3', 'E3: 16 nodes, at and between knots', Trial('E3')),
-        Choice('knots', '16 nodes, always at knots', Trial('E3', changed={'nodes': (_KNOTS,)})),
-        Choice('e3_zero', 'E3, 0 where the window grows',
-               Trial('E3', changed={'end_estimate': 'zero'})),
-        Choice('e4', 'E4: 8 nodes, 4 of them until 0.3 s', Trial('E4')),
-        Choice('geometric', '8 nodes at knots, ever farther apart',
-               Trial('E4', changed={'nodes': (_GEOMETRIC,)})),
-        Choice('literal', '8 nodes, all until 0.75 s',
-               Trial('E4', changed={'nodes': (_LITERAL,)})),
-        Choice('early', '8 nodes, all until 0.45 s', Trial('E4', changed={'nodes': (all_early,)})),
-        Choice('mu', 'E4, friction 0.3 instead of 0.7', Trial('E4', changed={'friction': 0.3})),
-        Choice('margin', 'E4, ZMP 20 mm inside instead of 5 mm',
-               Trial('E4', changed={'margin': 0.02})),
-        *(Choice(f'h{round(100 * height)}', f'E4, centre of mass at {height:.2f} m', Trial('E4'),
-                 height)
-          for height in (0.70, 0.78, 0.80, 0.82)),
-    )  # fmt: skip
-
-
-def _chosen_runs(study: MomentumStudy) -> dict[str, Run]:
-    own = study.biped31
-    return {
-        choice.key: study.score(
-            dataclasses.replace(own, height=choice.height or own.height), choice.trial
-        )
-        for choice in _choices()
-    }
-
-
-@figure(_chosen_runs)
-def options(study: MomentumStudy, scores: dict[str, ZmpScore]) -> Picture:
-    found = [(choice, scores[choice.key]) for choice in _choices()]
-
-    def draw(look: Look, width: float) -> Any:
-        canvas, (ax,) = panels(width, 1, height=0.24 * len(found))
-        for row, (_, score) in enumerate(found):
-            rms, most = 1e3 * score.rms[0], 1e3 * score.largest[0]
-            ax.plot([rms, most], [row, row], color=look['mr-ad'], linewidth=1.2)
-            ax.plot(rms, row, color=look['mr-ad'], marker='o', markersize=5)
-            if score.refused:
-                ax.annotate('a leg would be straight', (1.05, row), va='center', fontsize=8)
-        ax.set(xscale='log', xlim=(1, 100), xlabel='ZMP error in x [mm]')
-        log_ticks(ax.xaxis, (1, 3, 10, 30, 100))
-        named_rows(ax, [choice.label for choice, _ in found], width, 2.75)
-        return canvas
-
-    return Picture(
-        name='choices',
-        title='Nodes, the end of the window, straight knees',
-        source='Left open by the poster',
-        draw=draw,
-        facts=tuple(
-            Fact(choice.key, f'RMS error in x, {choice.label}', 1e3 * float(score.rms[0]), 'mm', 2)
-            for choice, score in found
-        ),
-        seen='RMS (dot) and largest error (end of the line) of the ZMP of all bodies of biped31 '
-        'in x, steps of 0.8 s and 0.25 m. The centre of mass is at 0.75 m unless stated '
-        'otherwise.',
-        paper='Nodes are uniform or at the beginning; where exactly, is not stated.',
-        ours='Nodes that are always at the knots do not sample what is between them: {knots} '
-        'instead of {e3}. What enters at the end of the window has no estimate until a node has '
-        'been there; to hold the last value or to assume 0 makes little difference, {e3_zero}, as '
-        'it is far ahead. “Concentrated at the beginning”, taken literally, does worse than four '
-        'early nodes and four ahead, {e4}: at knots further and further apart {geometric}, all '
-        'until 0.75 s {literal}, all until 0.45 s {early}, as most of the window is unknown then. '
-        'The higher the centre of mass, the straighter the knees, and the more they have to hurry '
-        'near the stretched leg: {h78} at 0.78 m, {h80} at 0.80 m; at 0.82 m the walk is refused.',
-        data=Table(
-            ('choice', 'RMS x [mm]', 'largest x [mm]', 'RMS y [mm]', 'largest y [mm]', 'refused'),
-            [
-                [choice.label, 1e3 * float(score.rms[0]), 1e3 * float(score.largest[0]),
-                 1e3 * float(score.rms[1]), 1e3 * float(score.largest[1]), score.refused]
-                for choice, score in found
-            ],
-        ),
     )  # fmt: skip

@@ -13,9 +13,6 @@ FIGURES: dict[str, tuple[Figure, str]] = {
     'com': (schemes.com, 'the centre of mass over time, E1 to E4'),
     'grid': (grid.grid, 'step time and step length: where it works, and why it stops'),
     'execution': (execution.execution, 'the walks in MuJoCo, on shorter and shorter soles'),
-    'weights': (grid.weights, 'what the weights decide'),
-    'choices': (grid.options, 'nodes, the end of the window, straight knees'),
-    'timings': (execution.timings, 'how long planning takes'),
 }
 """Name → figure, and what it shows."""
 
@@ -65,8 +62,8 @@ MISSING = (
     ),
     Missing(
         'Calculation times (150 µs per node on an i5-2500)',
-        'Measured on another computer in another language; the figure on times gives those here. '
-        'They depend on the computer and on what else it does, so none of them must hold.',
+        'Measured on another computer in another language; '
+        '`benchmarks/bench_angular_momentum.py` gives those here.',
         'That computer and its programme.',
     ),
 )

@@ -79,9 +79,7 @@ class MomentumStudy:
     robots: tuple[Robot, ...]
     step_times: tuple[float, ...] = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
     step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
-    weights: tuple[float, ...] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     soles: int = 5
-    cycles: int = 600
 
     @classmethod
     def full(cls, folder: Path) -> 'MomentumStudy':
@@ -93,7 +91,7 @@ class MomentumStudy:
         """Prepare one that takes seconds and still shows all that the page describes."""
         return cls(
             _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
-            weights=(1e-6, 1e-2), soles=1, cycles=60,
+            soles=1,
         )  # fmt: skip
 
     @property
@@ -113,11 +111,6 @@ class MomentumStudy:
         """Describe the execution of a walk by the plant."""
         given = {'robot': robot, 'trial': trial}
         return Run(walks.executed, given, walks.WalkOutcome, effort=10.0)
-
-    def timings(self, robot: Robot, scheme: str) -> Run:
-        """Describe how long planning takes."""
-        given = {'robot': robot, 'scheme': scheme, 'cycles': self.cycles}
-        return Run(walks.timings, given, effort=5.0)
 
     def sole_lengths(self, robot: Robot) -> tuple[float, ...]:
         """Lengths of the soles that are simulated [m]: the robot's own, then the shortest."""

@@ -254,13 +254,6 @@ def executed(robot: Robot, trial: Trial) -> WalkOutcome:
     )
 
 
-def timings(robot: Robot, scheme: str, cycles: int) -> Arrays:
-    """Measure planning: see `time_cycles`."""
-    trial = Trial(scheme)
-    parameters = dataclasses.replace(trial.parameters(robot.height), time_step=0.01)
-    return time_cycles(Biped.of(_file(robot, trial), robot.posture), parameters, cycles)
-
-
 def _walking(walk: PlannedWalk) -> np.ndarray:
     """(T,) rows of the plan from the beginning of the first step to the end of the last one."""
     times, timing = walk.plan.times, walk.timing

@@ -12,8 +12,6 @@ FIGURES: dict[str, tuple[Figure, str]] = {
     'leads': (leads.leads, 'lead times before the falls'),
     'roc': (roc.roc, 'false alarms per hour against falls seen in time, over the threshold'),
     'reliability': (roc.curve, 'predicted probability against how often the robot fell'),
-    'messages': (leads.messages, 'what late, held up and lost messages do to the leads'),
-    'failures': (leads.failures, 'every false alarm and every alarm that came late'),
 }
 """Name → figure, and what it shows."""
 

@@ -85,23 +85,6 @@ TOO_LATE = 0.2
 
 
 @dataclass(frozen=True)
-class FalseAlarm:
-    """An alarm that no fall followed within `LAST`.
-
-    Attributes:
-        seed: of the trial.
-        begin: its start [s].
-        probability: the largest one.
-        push: begin, impulse, direction and duration of the last push before it.
-    """
-
-    seed: int
-    begin: float
-    probability: float
-    push: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What became of the trials of a kind.
 
@@ -118,7 +101,7 @@ class Outcome:
             at its end.
         hours: survived, from the first push on [h].
         pushes: survived.
-        false_alarms: in the time that was survived.
+        false_alarms: their starts, in the time that was survived [s].
         undecided: alarms of which it is not known whether they are false.
     """
 
@@ -131,7 +114,7 @@ class Outcome:
     untilted: int
     hours: float
     pushes: int
-    false_alarms: tuple[FalseAlarm, ...]
+    false_alarms: tuple[float, ...]
     undecided: int
 
     @classmethod
@@ -154,7 +137,7 @@ class Outcome:
                 if not fell and last == len(trial.time) - 1 and begin > trial.time[-1] - LAST:
                     undecided += 1
                 elif begin < over or not fell:
-                    false_alarms.append(_false_alarm(trial, first, last))
+                    false_alarms.append(begin)
                 if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
                     lead = _Lead.of(trial, begin)
             if fell:
@@ -242,11 +225,3 @@ def _episodes(trial: FallTrial, threshold: float | None) -> Iterator[tuple[int, 
     edges = np.flatnonzero(np.diff(np.concatenate([[False], raised, [False]]).astype(int)))
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         yield begin, end - 1
-
-
-def _false_alarm(trial: FallTrial, begin: int, end: int) -> FalseAlarm:
-    time = float(trial.time[begin])
-    before = trial.pushes[trial.pushes[:, 0] <= time]
-    push = tuple(before[-1].tolist()) if len(before) else ()
-    largest = float(np.nanmax(trial.probability[begin : end + 1]))
-    return FalseAlarm(trial.seed, time, largest, push)

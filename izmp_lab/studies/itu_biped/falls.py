@@ -1,4 +1,4 @@
-"""Figures over the grid of step time, foot size and friction: falls, errors, exactness, gap."""
+"""Figures over the grid of step time, foot size and friction: falls, exactness, gap."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -242,106 +242,6 @@ def exact(study: ItuStudy, found: Any) -> Picture:
             [[CURVES[method].label, *row] for method, rows in arms.items() for row in rows],
         ),
     )  # fmt: skip
-
-
-_TOP = 400.0  # [mm]; falls are marked below it
-_ROOM = {'converging': 0.62, 'constant': 0.8, 'filtered': 1.0}
-
-
-@figure(scores)
-def errors(study: ItuStudy, found: Scores) -> Picture:
-    grid = study.grid
-
-    def draw(look: Look, width: float) -> Any:
-        legend = [
-            *(CURVES[name].entry(look, 4.5) for name in ALL_METHODS),
-            Entry('falls at some friction', line(look, 'ink', marker='x', markersize=5,
-                                                 linestyle='none')),
-        ]  # fmt: skip
-        canvas, axes = panels(width, len(grid.feet), legend, height=2.4, titles=True)
-        for ax, foot in zip(axes, reversed(grid.feet), strict=True):
-            for method in ALL_METHODS:
-                _draw_method(ax, look, study, found, method, foot)
-            ax.set(yscale='log', ylim=(0.1, _TOP), xlabel='step time [s]')
-            ax.set_ylabel('mean error of the CoG [mm]')
-            ax.set_xticks(grid.step_times, [f'{time:.1f}' for time in grid.step_times])
-            ax.set_yticks([0.1, 1, 10, 100], ['0.1', '1', '10', '100'])
-            heading(ax, f'feet of {foot_text(foot)}')
-        return canvas
-
-    return Picture(
-        name='errors',
-        title='Error of the CoG over the grid',
-        source='Beyond the paper',
-        draw=draw,
-        facts=_errors_facts(study, found),
-        seen='Mean error of the CoG over the step time: lines are medians, bands span the '
-        'frictions. Only walks without a fall count; a cross at the top marks a step time at '
-        'which a friction made the robot fall.',
-        paper='Mean error 23.8 mm with CCG, at one setting.',
-        ours='Where CCG and the constant vector both finish, the constant vector’s mean error is '
-        '{ratio_low} to {ratio_high} times that with CCG, {ratio_median} in the median. With CCG '
-        'it is {low} to {high}; with the dynamics filter {filtered_low} to {filtered_high}.',
-        data=Table(
-            ('method', 'foot', 'step time [s]', 'walks', 'falls', 'least mean error [mm]',
-             'median mean error [mm]', 'largest mean error [mm]'),
-            [
-                [CURVES[method].label, foot_text(foot), step_time,
-                 *_row(study, found, method, foot, step_time)]
-                for foot in grid.feet
-                for method in ALL_METHODS
-                for step_time in grid.step_times
-            ],
-        ),
-    )  # fmt: skip
-
-
-def _row(
-    study: ItuStudy, found: Scores, method: str, foot: tuple[float, float], step_time: float
-) -> tuple[float, float, float, float, float]:
-    """Walks, falls, least, median and largest mean error of those without a fall [mm]."""
-    cell = [found[method, Setting(step_time, foot, mu)] for mu in study.grid.frictions]
-    means = [1e3 * score.mean for score in cell if score.finishes] or [np.nan]
-    falls_here = sum(not score.finishes for score in cell)
-    return len(cell), falls_here, min(means), float(np.median(means)), max(means)
-
-
-def _draw_method(
-    ax: Any, look: Look, study: ItuStudy, found: Scores, method: str, foot: tuple[float, float]
-) -> None:
-    times = np.array(study.grid.step_times)
-    rows = np.array([_row(study, found, method, foot, time) for time in times])
-    keywords = CURVES[method].style(look, 4.5)
-    ax.fill_between(times, rows[:, 2], rows[:, 4], color=keywords['color'], alpha=0.18,
-                    linewidth=0)  # fmt: skip
-    ax.plot(times, rows[:, 3], **keywords)
-    fallen = times[rows[:, 1] > 0]
-    ax.plot(fallen, np.full(len(fallen), _TOP * _ROOM[method] ** 2),
-            **CURVES[method].style(look, 5.5, marker='x', linestyle='none'))  # fmt: skip
-
-
-def _errors_facts(study: ItuStudy, found: Scores) -> tuple[Fact, ...]:
-    means = {
-        method: {
-            each: 1e3 * found[method, each].mean
-            for each in study.grid
-            if found[method, each].finishes
-        }
-        for method in ALL_METHODS
-    }
-    both = means['converging'].keys() & means['constant'].keys()
-    ratios = np.array([means['constant'][each] / means['converging'][each] for each in both])
-    facts = []
-    for method, prefix in (('converging', ''), ('filtered', 'filtered_')):
-        values = list(means[method].values())
-        for key, value in (('low', min(values)), ('high', max(values))):
-            label = f'{"least" if key == "low" else "largest"} mean error, {CURVES[method].label}'
-            facts.append(Fact(f'{prefix}{key}', label, value, 'mm', 2))
-    named = {'low': ratios.min(), 'median': np.median(ratios), 'high': ratios.max()}
-    for key, value in named.items():
-        label = f'mean error, constant vector over CCG, where both finish: {key}'
-        facts.append(Fact(f'ratio_{key}', label, float(value), '', 1))
-    return tuple(facts)
 
 
 _FRICTION = 1.0  # of the run whose score is used; the plan does not know it

@@ -14,7 +14,6 @@ FIGURES: dict[str, tuple[Figure, str]] = {
     'fig11': (over_time.fig11, 'error of the CoG over time'),
     'literal': (postures.literal, 'Algorithm 1 as it is printed, on position servos'),
     'falls': (falls.falls, 'who falls over step time, foot size and friction'),
-    'errors': (falls.errors, 'error of the CoG over step time, foot size and friction'),
     'zmp_gap': (falls.zmp_gap, 'why fast steps are not for CCG'),
     'open': (open_parameters.left_open, 'what the paper leaves open, and what depends on it'),
     'iterations': (open_parameters.iterations, 'what Algorithm 1 costs'),

@@ -6,7 +6,6 @@ sole which carries most, and points are given in nif, the non-inertial frame of 
 the paper.
 """
 
-import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,12 +84,6 @@ class Bench:
         self.model = self.rig.model
         self.mr_ad = MrAd(self.model)
         self.sensors = RootSensors.of(self.rig)
-
-    def with_arms(self, distance: float) -> 'Bench':
-        """Return the same bench with the accelerometers at `distance` [m] from the IMU."""
-        moved = copy.copy(self)
-        moved.sensors = self.sensors.at_distance(distance)
-        return moved
 
     def soles(self, trial: WalkTruth) -> tuple[Sole, ...]:
         """Place the soles; the load on them is the true one."""

@@ -1,6 +1,5 @@
 """What a setup sees of a walk: ideal readings, white noise, samples and their quotients."""
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,17 +81,6 @@ class RootSensors:
     def imu(self) -> Accelerometer:
         """The accelerometer of the IMU."""
         return self.accelerometers[0]
-
-    def at_distance(self, distance: float) -> 'RootSensors':
-        """Return the same sensors, the further ones at `distance` [m] from the IMU."""
-        centre = self.imu.p_sensor_in_root
-        moved = []
-        for sensor in self.accelerometers[1:]:
-            arm = sensor.p_sensor_in_root - centre
-            place = centre + distance * arm / np.linalg.norm(arm)
-            moved.append(dataclasses.replace(sensor, p_sensor_in_root=place))
-        sensors = (self.imu, *moved)
-        return RootSensors(sensors, AccelerometerArray(sensors), self.gravity)
 
     def used(self, setup: Setup) -> tuple[Accelerometer, ...]:
         """The accelerometers that a setup reads."""

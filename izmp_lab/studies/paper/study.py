@@ -199,11 +199,6 @@ class PaperStudy:
         aligned = tuple(setup.aligned() for setup in PAPER_SETUPS)
         return (*PAPER_SETUPS, *VARIANTS, *aligned, *self.experiment.setups)
 
-    @property
-    def fine_walk(self) -> WalkCase:
-        """The walk on level ground at the fine rate of the physics."""
-        return replace(self.experiment.walk, physics_rate=FINE_RATE)
-
     def walk(self, case: WalkCase) -> Run:
         """Simulation of a walk."""
         effort = 0.4 * case.steps * case.physics_rate / 500.0
@@ -256,39 +251,13 @@ class PaperStudy:
             tasks.repetitions, self.experiment.walk, setup=setup, noise=None, first=0, count=count
         )
 
-    def repetitions(
-        self,
-        setup: Setup,
-        *,
-        distance: float | None = None,
-        density: float | None = None,
-        gyro_density: float | None = None,
-        case: WalkCase | None = None,
-        reference_rate: float = REFERENCE_RATE,
-        times: int = 1,
-    ) -> tuple[Run, ...]:
-        """Noisy comparisons with the reference, in blocks.
-
-        Args:
-            setup: what is compared.
-            distance: of the accelerometers from the IMU [m]; as the robot has them if None.
-            density: of the accelerometers [µg/√Hz]; the experiment's if None.
-            gyro_density: of the gyroscope [°/s/√Hz]; likewise.
-            case: the walk; the level one if None.
-            reference_rate: rate of the reference [Hz].
-            times: how many times the seeds of the experiment.
-        """
-        usual = self.experiment.densities
-        noise = Densities(
-            usual.accelerometer if density is None else density,
-            usual.gyroscope if gyro_density is None else gyro_density,
-        )
+    def repetitions(self, setup: Setup, times: int = 1) -> tuple[Run, ...]:
+        """Noisy comparisons with the reference, in blocks; `times` the seeds of the experiment."""
         seeds = times * self.experiment.seeds
         return tuple(
             self._of_walk(
-                tasks.repetitions, case or self.experiment.walk, 0.1 * BLOCK, setup=setup,
-                noise=noise, first=first, count=min(BLOCK, seeds - first), distance=distance,
-                reference_rate=reference_rate,
+                tasks.repetitions, self.experiment.walk, 0.1 * BLOCK, setup=setup,
+                noise=self.experiment.densities, first=first, count=min(BLOCK, seeds - first),
             )
             for first in range(0, seeds, BLOCK)
         )  # fmt: skip
@@ -334,11 +303,6 @@ class PaperStudy:
             tasks.slope, self.slope_walk, 2.0, slope_deg=given.slope_deg, setup=setup,
             noise=given.densities,
         )  # fmt: skip
-
-    def push(self, setup: Setup) -> Run:
-        """The level walk with a push."""
-        case = replace(self.experiment.walk, push=self.experiment.push)
-        return self._of_walk(tasks.push, case, setup=setup)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.compare.metrics import deviation
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
 from izmp_dynamics.sensing.noise import degrees, micro_g
@@ -107,8 +106,6 @@ def repetitions(
     noise: Densities | None,
     first: int,
     count: int,
-    distance: float | None = None,
-    reference_rate: float = REFERENCE_RATE,
 ) -> Arrays:
     """Compare a setup with its ideal reference, again and again.
 
@@ -119,10 +116,8 @@ def repetitions(
         measures (count, 2, M): of x and y, in the order of `metrics.MEASURES`, lengths in m.
     """
     bench, ground = _prepared(robot, trial)
-    if distance is not None:
-        bench = bench.with_arms(distance)
     reference = np.full((len(trial), 3), np.nan)
-    ideal = setup.reference(reference_rate)
+    ideal = setup.reference()
     for phase in range(trial.stride(ideal.bus)):
         rows, points = bench.izmp(trial, ground, ideal, phase=phase)
         reference[rows] = points
@@ -248,28 +243,6 @@ def sensor_noise(robot: RobotKey, trial: WalkTruth, noise: Densities) -> Arrays:
         'rate': np.array([trial.rate]),
         'count': np.array([len(values) for values in drawn]),
         'rms': np.array([np.sqrt(np.mean(values**2)) for values in drawn]),
-    }
-
-
-def push(robot: RobotKey, trial: WalkTruth, setup: Setup) -> Arrays:
-    """Find the gap between CoP and IZMP while something pushes.
-
-    Returns:
-        times (K,) [s]; izmp, cop (K, 3) in nif [m]; expected (K, 3) the gap IZMP − CoP that the
-        true push explains [m]; step_begins [s]; pushed (K,).
-    """
-    bench, ground = _prepared(robot, trial)
-    rows, points = bench.izmp(trial, ground, setup)
-    contact = ContactWrench.from_array(trial.ground_wrench[rows])
-    everything = ContactWrench.from_array((trial.ground_wrench + trial.applied_wrench)[rows])
-    cop = bench.point(contact, ground, rows)
-    return {
-        'times': trial.times[rows],
-        'izmp': points,
-        'cop': cop,
-        'expected': bench.point(everything, ground, rows) - cop,
-        'step_begins': trial.step_begins,
-        'pushed': np.asarray(trial.applied_wrench[rows].any(axis=1)),
     }
 
 
