@@ -26,7 +26,7 @@ PAGES := paper itu_biped angular_momentum seesaw $(if $(LOGS),real)
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
-REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap urdf2webots \
+REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap \
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \

@@ -87,7 +87,6 @@ setup(
         'sim': ['mujoco>=3.3.4'],
         # Pictures of models, plans, studies, comparisons, and of reports without scripts.
         'plots': ['matplotlib>=3.5'],
-        'webots': ['urdf2webots>=2025.0.0'],
         # The quadratic programmes of walks with estimated angular momentum.
         'walk': ['daqp>=0.8'],
         # Momentum control on the seesaw: Pinocchio, quadratic programmes, the URDF of iCub.
@@ -124,7 +123,6 @@ setup(
             'moto[s3]>=5',  # an S3 server on loopback
             'flask>=3',
             'flask-cors>=4',
-            'urdf2webots>=2025.0.0',
             'mypy==2.4.*',
             'ruff==0.17.*',
             'setuptools>=64',

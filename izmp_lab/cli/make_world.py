@@ -15,7 +15,7 @@ def add_parser(subparsers: Any) -> None:
         help='make a world for Webots from a URDF: PROTO, sensors, ground, plugin',
         description='Make a world for Webots from the URDF that a robot file names: the PROTO '
         'with sensors and soles, the ground, a URDF with the plugin for webots_ros2_driver, and a '
-        'robot file that fits. Needs urdf2webots.',
+        'robot file that fits.',
     )
     parser.add_argument('--robot', type=Path, metavar='FILE', help='robot file (default: biped31)')
     parser.add_argument(

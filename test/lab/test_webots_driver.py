@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the stand-in for Webots is moved by MuJoCo')
-pytest.importorskip('urdf2webots', reason='the stand-in lives in a world made by urdf2webots')
 
 from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model

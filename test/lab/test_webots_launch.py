@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip('launch', reason='launch comes with a ROS installation only')
 pytest.importorskip('launch_ros', reason='launch_ros comes with a ROS installation only')
-pytest.importorskip('urdf2webots', reason='urdf2webots makes the PROTO (pip install urdf2webots)')
 
 from ..node_processes import ROBOT, ROOT, free_domain
 from ..test_launch import RUN

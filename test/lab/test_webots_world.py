@@ -1,7 +1,5 @@
 """Worlds made for Webots: syntax, and the same robot as in the URDF."""
 
-import contextlib
-import io
 import math
 import re
 import shutil
@@ -13,25 +11,19 @@ import pytest
 import yaml
 from scipy.spatial.transform import Rotation
 
-pytest.importorskip('urdf2webots', reason='urdf2webots makes the PROTO (pip install urdf2webots)')
-
-from izmp_dynamics.base.errors import (
-    IzmpError,
-    MissingDependencyError,
-    MotionError,
-    SimulationError,
-)
+from izmp_dynamics.base.errors import IzmpError, MotionError, SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.terrain import Slope
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import SolidMass, ball
-from izmp_lab.simulation.webots.vrml import def_names, parse
+from izmp_lab.simulation.webots.vrml import def_names
 from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
 from izmp_lab.walking.footsteps import Ramp
 
 from ..command_line import izmp
 from ..raising import raising
+from .vrml_reader import parse
 from .webots_nodes import NODES, check
 
 ROBOTS = Path(__file__).parents[2] / 'robots'
@@ -124,7 +116,7 @@ def solids(solid, R=np.eye(3), p=np.zeros(3)):  # noqa: B008
     yield solid, R, p
     for child in solid.fields.get('children', []):
         end = child.fields['endPoint'] if child.type in JOINTS else child
-        if 'rotation' in end.fields and end.type not in ('Pose', 'Shape'):
+        if 'rotation' in end.fields and end.type not in ('Pose', 'Transform'):
             turned, place = pose(end)
             yield from solids(end, R @ turned, p + R @ place)
 
@@ -365,6 +357,38 @@ def test_robot_stands_on_the_ground(made):
     assert lowest == pytest.approx(0.0, abs=1e-8)
 
 
+def test_shapes_are_the_urdfs_and_those_of_massless_links_go_to_what_carries_them(tmp_path):
+    folder = tmp_path / 'odd'
+    folder.mkdir()
+    (folder / 'part.stl').touch()
+    shape = '<{0}><origin xyz="0 0 0.1" rpy="0 0.5 0"/><geometry>{1}</geometry></{0}>'
+    part = '<mesh filename="part.stl" scale="1 2 1"/>'
+    shapes = ''.join(
+        shape.format(kind, geometry)
+        for kind in ('visual', 'collision')
+        for geometry in (
+            part,
+            '<cylinder radius="0.1" length="0.3"/>',
+            '<mesh filename="no.stl"/>',
+        )
+    )
+    text = ODD.replace('<link name="imu"/>', f'<link name="imu">{shapes}</link>')
+    world, model = odd_world(folder, text)
+    robot = proto_of(world).nodes[0]
+    mesh, cylinder = (
+        node for node in robot.fields['children'] if node.type.startswith(('P', 'T'))
+    )
+    (bound,) = robot.fields['boundingObject'].fields['children']  # nothing collides scaled
+    imu_R, imu_p = model.frame_pose('imu', np.zeros(model.dof))
+    turned = imu_R @ Rotation.from_euler('y', 0.5).as_matrix()
+    for node in (mesh, cylinder, bound):
+        R, p = pose(node)
+        np.testing.assert_allclose(R, turned, atol=1e-9)
+        assert p == pytest.approx(imu_p + imu_R @ [0.0, 0.0, 0.1], abs=1e-9)
+    assert (mesh.type, mesh.fields['scale']) == ('Transform', (1.0, 2.0, 1.0))
+    assert bound.fields['children'][0].fields == {'radius': (0.1,), 'height': (0.3,)}
+
+
 def test_colours_are_the_urdfs(world):
     (foot,) = (node for node in proto_of(world).nodes[0].nodes() if node.name == 'l_foot')
     first, second = (pose.fields['children'][0] for pose in foot.fields['children'][:2])
@@ -382,6 +406,9 @@ def test_meshes_are_found_whatever_their_path(tmp_path):
     text = ODD
     for link, file in shapes.items():
         visual = f'<visual><geometry><mesh filename="{file}"/></geometry></visual>'
+        mesh = folder / file.removeprefix('package://odd_description/')
+        mesh.parent.mkdir(parents=True, exist_ok=True)
+        mesh.touch()
         text = text.replace(f'<link name="{link}">', f'<link name="{link}">{visual}')
     world, _ = odd_world(folder, text)
     proto = proto_of(world)
@@ -390,7 +417,7 @@ def test_meshes_are_found_whatever_their_path(tmp_path):
     for solid, _, _ in solids(proto.nodes[0]):
         for child in solid.fields.get('children', []):
             meshes = [node for node in child.nodes() if 'url' in node.fields]
-            if child.type in ('Shape', 'CadShape'):
+            if child.type == 'Pose' and meshes:
                 urls[solid.name or 'base'] = meshes[0].fields['url']
     assert urls == {
         'base': ['../meshes/a/part.stl'], 'slide': ['../meshes/b/part.stl'],
@@ -400,38 +427,6 @@ def test_meshes_are_found_whatever_their_path(tmp_path):
         '../meshes/a/part.stl', '../meshes/b/part.stl', '../meshes/a/part.stl',
         'package://odd_description/meshes/wheel.dae',
     ]  # fmt: skip
-
-
-VISUALS = '<visual>{}<geometry><box size="0.1 0.2 0.3"/></geometry></visual>'
-TURNED, MOVED = '<origin xyz="0 0 0.1" rpy="0 0.5 0"/>', '<origin xyz="0.1 0 0"/>'
-TINY = '<origin xyz="1e-13 0 0"/>'
-
-
-def test_a_visual_without_origin_may_follow_one_with(tmp_path):
-    origins = ['', TURNED, '', '<origin xyz="0 0 0"/>', MOVED, TINY, '']
-    visuals = ''.join(VISUALS.format(origin) for origin in origins)
-    for link in ('base', 'slide', 'foot'):
-        text = ODD.replace(f'<link name="{link}">', f'<link name="{link}">{visuals}')
-        world, _ = odd_world(tmp_path / link, text)
-        (solid,) = (
-            solid for solid, _, _ in solids(proto_of(world).nodes[0])
-            if solid.type in ('Solid', 'Robot') and (solid.name or 'base') == link
-        )  # fmt: skip
-        shapes = [child for child in solid.fields['children'] if child.type in ('Pose', 'Shape')]
-        places = sorted(
-            child.fields.get('translation', (0.0, 0.0, 0.0)) for child in shapes
-        )  # fmt: skip
-        assert len(shapes) == 7
-        assert places[-2:] == [(0.0, 0.0, 0.1), (0.1, 0.0, 0.0)]
-        assert all(sum(map(abs, place)) < 1e-6 for place in places[:-2])
-
-
-def test_a_proto_that_cannot_be_read_names_the_urdf(tmp_path, monkeypatch):
-    from izmp_lab.simulation.webots import converter
-
-    monkeypatch.setattr(converter, 'parse', lambda text: parse(text[:400]))
-    with raising(SimulationError, 'no_proto', cause='vrml_truncated'):
-        odd_world(tmp_path)
 
 
 STRANGE = {'slide': 'trunk.1', 'foot': '1trunk', 'box': 'my trunk', 'wheel': 'trunk_1'}
@@ -544,7 +539,7 @@ def test_robots_that_webots_cannot_have_are_refused(tmp_path, change, error, kin
     assert not (tmp_path / 'worlds').exists()
 
 
-def test_wrong_wishes_end_in_a_sentence(tmp_path, monkeypatch):
+def test_wrong_wishes_end_in_a_sentence(tmp_path):
     shutil.copytree(BIPED31.parent, tmp_path / 'mine')
     own = tmp_path / 'mine' / 'robot.yaml'
     with raising(SimulationError, 'time_step', time_step=3, valid=(2, 8)):
@@ -568,14 +563,4 @@ def test_wrong_wishes_end_in_a_sentence(tmp_path, monkeypatch):
     refused = izmp('make-world', '--robot', tmp_path / 'none.yaml', '-o', tmp_path / 'w')
     assert refused.status == 1
     assert 'There is no robot file' in refused.err
-    monkeypatch.setitem(__import__('sys').modules, 'urdf2webots', None)
-    with raising(MissingDependencyError, 'missing_dependency', library='urdf2webots'):
-        make_world(BIPED31, tmp_path / 'w')
     assert not (tmp_path / 'w').exists()
-
-
-def test_nothing_is_said_by_the_converter(tmp_path):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        make_world(BIPED31, tmp_path)
-    assert said.getvalue() == ''

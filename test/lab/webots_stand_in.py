@@ -39,8 +39,9 @@ from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, SpecBuilde
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope
 from izmp_lab.simulation.webots.options import DeviceNames
-from izmp_lab.simulation.webots.vrml import parse
 from izmp_lab.walking.footsteps import Ramp
+
+from .vrml_reader import parse
 
 LIMP = Servo(kp=0.0, kv=0.0, armature=0.0, damping=0.0)
 GARBAGE = (6.9e-310, math.nan, 0.0, 1.5e300)

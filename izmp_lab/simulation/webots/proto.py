@@ -1,9 +1,8 @@
-"""The PROTO of a robot: urdf2webots' translation, with exact numbers, sensors and soles.
+"""The PROTO of a robot, from its URDF: solids, joints, motors, shapes, sensors and soles.
 
-urdf2webots writes six digits, leaves out massless links and puts all joints at zero. Its tree of
-solids and shapes is kept; every pose, axis, limit and inertia in it is replaced by that of the
-`RobotModel`, with the joints as the robot stands when the world begins. Sensors go to the solids
-that carry their frames, and pads to the corners of the soles.
+Poses, axes, limits and inertias are those of the `RobotModel`, with the joints as the robot stands
+when the world begins. A link is a solid if it has mass; shapes and sensors of one without mass go
+to the link that carries it.
 
 A pad is a TouchSensor of the type force-3d: a small sphere that alone touches the ground. Such a
 sensor measures the force through its joint to the foot, no moment; but the places of the spheres
@@ -11,8 +10,11 @@ are known, so those at the corners of a sole give the whole wrench of the ground
 moment of friction on a point is zero). The mass of the pads is taken from the foot.
 """
 
+import os
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,13 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.feet import Foot
-from izmp_dynamics.model.kinematic_tree import link_inertia
+from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.model.visuals import Visual, find_mesh, visuals_of
 from izmp_lab.simulation.webots.options import DeviceNames
-from izmp_lab.simulation.webots.vrml import Document, Node, def_names
+from izmp_lab.simulation.webots.vrml import Document, Interface, Is, Node, def_names
 
 
 @dataclass(frozen=True)
@@ -134,15 +137,29 @@ _LEAST_RANGE = 2e-6
 SOLE, GROUND = 'sole', 'ground'
 """Contact materials."""
 
-_JOINTS = ('HingeJoint', 'SliderJoint')
 _PAD_COLOUR = (0.2, 0.2, 0.2)
+_GREY = (0.5, 0.5, 0.5)
+_UNSCALED = (1.0, 1.0, 1.0)
+
+_FIELDS: dict[str, tuple[str, Any]] = {
+    'translation': ('SFVec3f', (0.0, 0.0, 0.0)),
+    'rotation': ('SFRotation', (0.0, 0.0, 1.0, 0.0)),
+    'controller': ('SFString', 'void'),
+    'controllerArgs': ('MFString', []),
+    'customData': ('SFString', ''),
+    'supervisor': ('SFBool', False),
+    'synchronization': ('SFBool', True),
+    'selfCollision': ('SFBool', False),
+}
+"""What a world may state about the robot, besides its name: type and default."""
 
 
 class ProtoBuilder:
-    """Completes the PROTO that urdf2webots made.
+    """Makes the PROTO of a robot.
 
     Args:
-        document: that PROTO; it is changed.
+        path: where the PROTO will lie; it is called like the file, and addresses of meshes are
+            relative to its folder.
         urdf: the URDF.
         model: of the URDF with the URDF's own root.
         file: the robot file, with a wrench for each foot that has a sole of pads.
@@ -150,25 +167,28 @@ class ProtoBuilder:
         gain: P of the motors' position control [1/s].
 
     Raises:
-        SimulationError: if something of the URDF is missing in the PROTO.
+        SimulationError: if Webots cannot have such a robot.
     """
 
     def __init__(
         self,
-        document: Document,
+        path: Path,
         urdf: Urdf,
         model: RobotModel,
         file: RobotFile,
         pose: StartPose,
         gain: float,
     ) -> None:
-        self.document, self.urdf, self.model, self.file = document, urdf, model, file
+        self.path, self.urdf, self.model, self.file = path, urdf, model, file
         self.pose, self.gain = pose, gain
         self.parents = {segment.link: segment.parent for segment in model.tree.segments}
-        self.robot = document.nodes[0]
+        self.interface = Interface(path.stem, _FIELDS | {'name': ('SFString', path.stem)})
+        shown = {name: Is(name) for name in _FIELDS}
+        self.robot = Node('Robot', shown | {'children': [], 'name': Is('name')})
         self.solids: dict[str, Node] = {model.root: self.robot}
+        self._visuals, self._collisions = _by_link(urdf, 'visual'), _by_link(urdf, 'collision')
+        self.bounds: dict[str, list[Node]] = {}
         self.masses: dict[str, SolidMass] = {}
-        self.moved: set[str] = set()
         if len(model.bodies) != model.dof + 1:
             raise SimulationError(
                 f"The robot '{model.name}' has mimic joints, which Webots cannot couple; remove "
@@ -179,47 +199,51 @@ class ProtoBuilder:
 
     def build(self) -> Document:
         """Return the PROTO."""
-        self._weigh(self.model.root, self.robot)
-        self._place(self.model.root, self.robot)
-        self._check_complete()
+        if (inertia := self.model.tree.root_inertia).getMass() > 0.0:
+            self.masses[self.model.root] = SolidMass.of_kdl(inertia)
+        self._add_shapes(self.model.root)
+        defs = def_names([link.name for link in self.urdf.robot.links])
+        for segment in self.model.tree.segments:
+            self._add_link(segment, defs[segment.link])
+            self._add_shapes(segment.link)
         names = DeviceNames.of(self.file)
         self._add_sensors(names)
         for foot, pads in zip(self.file.feet, names.pads, strict=True):
             if pads:
                 self._add_pads(foot, pads)
-        for link, mass in self.masses.items():
-            self.solids[link].fields['physics'] = mass.node()
-        defs = def_names([link.name for link in self.urdf.robot.links])
         for link, solid in self.solids.items():
-            solid.name = defs[link] if solid is not self.robot else ''
-        return self.document
+            if link in self.bounds:
+                solid.fields['boundingObject'] = Node('Group', {'children': self.bounds[link]})
+            if link in self.masses:
+                solid.fields['physics'] = self.masses[link].node()
+        return Document([self.robot], self.interface)
 
-    def _place(self, link: str, solid: Node) -> None:
-        for child in _children(solid):
-            if child.type in _JOINTS:
-                end = child.fields['endPoint']
-                self._place_moved(link, child, end)
-            elif child.type == 'Solid':
-                end = child
-                R, p = self._relative(link, end.name)
-                _set_pose(end, R, p)
-            else:
-                continue
-            self.solids[end.name] = end
-            self._weigh(end.name, end)
-            self._place(end.name, end)
-
-    def _place_moved(self, link: str, node: Node, end: Node) -> None:
-        parent, child = self.model.mount(link), self.model.mount(end.name)
-        kind, column = self.model.joints[child.body, [KIND, DRIVER]]
-        mount, joint = self.model.joint_mount(child.body), self.model.joint_names[column]
-        if mount.body != parent.body:
+    def _add_link(self, segment: TreeSegment, name: str) -> None:
+        link, carrier = segment.link, self._carrier(segment.parent)
+        moved = self.model.mount(link).body != self.model.mount(carrier).body
+        inertia = segment.segment.getInertia()
+        solid = Node('Solid', {'children': [], 'name': link}, name)
+        if inertia.getMass() > 0.0:
+            self.masses[link] = SolidMass.of_kdl(inertia)
+        elif moved:
             raise SimulationError(
-                f"urdf2webots puts '{end.name}' onto '{link}', but there is a joint in between "
-                'that moves a link without mass; give that link some mass.',
+                f"A joint moves the link '{link}', which has no mass; give it some.",
                 kind='massless_link',
                 link=link,
             )
+        else:
+            return
+        if moved:
+            self._append(carrier, self._joint(carrier, segment, solid))
+        else:
+            _set_pose(solid, *self._relative(carrier, link))
+            self._append(carrier, solid)
+        self.solids[link] = solid
+
+    def _joint(self, carrier: str, segment: TreeSegment, solid: Node) -> Node:
+        parent, child = self.model.mount(carrier), self.model.mount(segment.link)
+        kind, column = self.model.joints[child.body, [KIND, DRIVER]]
+        mount, joint = self.model.joint_mount(child.body), self.model.joint_names[column]
         q = self.pose.q[joint]
         link_R_joint = parent.body_R_frame.T @ mount.body_R_frame
         anchor = parent.body_R_frame.T @ (mount.p_frame_in_body - parent.p_frame_in_body)
@@ -227,18 +251,23 @@ class ProtoBuilder:
         parameters = {'position': (q,), 'axis': tuple(axis)}
         if kind == PRISMATIC:
             turned, place = link_R_joint, anchor + q * axis
-            parameters_type = 'JointParameters'
         else:
             turned, place = link_R_joint @ Rotation.from_euler('z', q).as_matrix(), anchor
-            parameters_type = 'HingeJointParameters'
             parameters['anchor'] = tuple(anchor)
-        given = node.fields['jointParameters'].fields
-        kept = ('dampingConstant', 'staticFriction')
-        parameters |= {key: given[key] for key in kept if key in given}
-        node.fields['jointParameters'] = Node(parameters_type, parameters)
-        node.fields['device'] = self._devices(joint, kind, column)
-        _set_pose(end, turned @ child.body_R_frame, place + turned @ child.p_frame_in_body)
-        self.moved.add(joint)
+        if (dynamics := segment.urdf_joint.dynamics) is not None:
+            given = {'dampingConstant': dynamics.damping, 'staticFriction': dynamics.friction}
+            parameters |= {key: (float(value),) for key, value in given.items() if value}
+        _set_pose(solid, turned @ child.body_R_frame, place + turned @ child.p_frame_in_body)
+        return Node(
+            'SliderJoint' if kind == PRISMATIC else 'HingeJoint',
+            {
+                'jointParameters': Node(
+                    'JointParameters' if kind == PRISMATIC else 'HingeJointParameters', parameters
+                ),
+                'device': self._devices(joint, kind, column),
+                'endPoint': solid,
+            },
+        )
 
     def _devices(self, joint: str, kind: int, column: int) -> list[Node]:
         model = self.model
@@ -261,26 +290,50 @@ class ProtoBuilder:
             Node('PositionSensor', {'name': sensor}),
         ]
 
-    def _weigh(self, link: str, solid: Node) -> None:
-        inertia = link_inertia(self.urdf.robot.link_map[link])
-        solid.fields.pop('physics', None)
-        if inertia.getMass() > 0.0:
-            self.masses[link] = SolidMass.of_kdl(inertia)
+    def _add_shapes(self, link: str) -> None:
+        """Show the visuals of a link, and let its collisions collide."""
+        carrier = self._carrier(link)
+        for visual in self._visuals[link]:
+            shape = self._geometry(visual)
+            if shape is not None and Path(visual.file).suffix.lower() in ('.dae', '.obj'):
+                shape.type = 'CadShape'  # with colours of its own
+            elif shape is not None:
+                surface = {'baseColor': visual.colour or _GREY, 'roughness': (1.0,)}
+                appearance = Node('PBRAppearance', surface | {'metalness': (0.0,)})
+                shape = Node('Shape', {'appearance': appearance, 'geometry': shape})
+            if shape is not None:
+                self._append(carrier, self._placed(carrier, visual, shape))
+        for collision in self._collisions[link]:
+            shape = self._geometry(collision)
+            if shape is not None and (collision.kind != 'mesh' or collision.size == _UNSCALED):
+                bound = self._placed(carrier, collision, shape)
+                self.bounds.setdefault(carrier, []).append(bound)
 
-    def _check_complete(self) -> None:
-        massive = {
-            link.link for link in self.model.tree.segments if link.segment.getInertia().getMass()
-        }
-        lost = sorted(massive - set(self.solids))
-        joints = sorted(set(self.model.joint_names) - self.moved)
-        if lost or joints:
-            raise SimulationError(
-                f"urdf2webots lost parts of '{self.model.name}': {', '.join(lost + joints)}. It "
-                'leaves out links without mass, with what hangs on them; give them some mass.',
-                kind='lost_links',
-                robot=self.model.name,
-                lost=(*lost, *joints),
-            )
+    def _geometry(self, shape: Visual) -> Node | None:
+        if shape.kind == 'box':
+            return Node('Box', {'size': shape.size})
+        if shape.kind == 'sphere':
+            return Node('Sphere', {'radius': shape.size})
+        if shape.kind == 'cylinder':
+            radius, height = shape.size
+            return Node('Cylinder', {'radius': (radius,), 'height': (height,)})
+        mesh = find_mesh(shape.file, self.urdf.path)
+        if mesh is None:
+            return None
+        url = Path(os.path.relpath(mesh, self.path.parent)).as_posix()
+        return Node('Mesh', {'url': [url]})
+
+    def _placed(self, carrier: str, shape: Visual, node: Node) -> Node:
+        R, p = self._relative(carrier, shape.link)
+        scaled = shape.kind == 'mesh' and shape.size != _UNSCALED
+        pose = Node('Transform' if scaled else 'Pose')
+        _set_pose(pose, R @ shape.R, p + R @ shape.p)
+        pose.fields |= {'scale': shape.size} if scaled else {}
+        pose.fields['children'] = [node]
+        return pose
+
+    def _append(self, carrier: str, child: Node) -> None:
+        self.solids[carrier].fields['children'].append(child)
 
     def _relative(self, link: str, frame: str) -> tuple[Array, Array]:
         base, mount = self.model.mount(link), self.model.mount(frame)
@@ -308,14 +361,14 @@ class ProtoBuilder:
         carrier = self._carrier(frame)
         device = Node(kind, {'name': name})
         _set_pose(device, *self._relative(carrier, frame))
-        _append(self.solids[carrier], device)
+        self._append(carrier, device)
 
     def _add_pads(self, foot: Foot, names: tuple[str, ...]) -> None:
         carrier = self._carrier(foot.sole_frame)
         R, p = self._relative(carrier, foot.sole_frame)
-        solid = self.solids[carrier]
-        for link in self._rigidly_tied(carrier):  # nothing else may touch the ground
-            self.solids[link].fields.pop('boundingObject', None)
+        body = self.model.mount(carrier).body
+        for link in [x for x in self.bounds if self.model.mount(x).body == body]:
+            del self.bounds[link]  # nothing else may touch the ground
         if carrier not in self.masses:
             raise SimulationError(
                 f"The link '{carrier}' carries a sole but has no mass.",
@@ -326,12 +379,15 @@ class ProtoBuilder:
         for name, (x, y) in zip(names, foot.polygon, strict=True):
             corner = p + R @ [x, y, 0.0]
             pad = ball(mass, PAD_RADIUS, np.array([0.0, 0.0, PAD_RADIUS]))
-            _append(solid, _pad(name, R, corner, pad))
+            self._append(carrier, _pad(name, R, corner, pad))
             self.masses[carrier] = self.masses[carrier].without(pad.moved(R, corner))
 
-    def _rigidly_tied(self, link: str) -> list[str]:
-        body = self.model.mount(link).body
-        return [other for other in self.solids if self.model.mount(other).body == body]
+
+def _by_link(urdf: Urdf, kind: str) -> defaultdict[str, list[Visual]]:
+    shapes: defaultdict[str, list[Visual]] = defaultdict(list)
+    for shape in visuals_of(urdf, kind):
+        shapes[shape.link].append(shape)
+    return shapes
 
 
 def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
@@ -360,17 +416,6 @@ def _range(lower: float, upper: float) -> tuple[float, float]:
     """Return limits as Webots understands them: two zeros, or twice the same, mean none."""
     room = max(0.0, _LEAST_RANGE - (upper - lower))
     return lower - 0.5 * room, upper + 0.5 * room
-
-
-def _children(solid: Node) -> list[Node]:
-    children: list[Node] = solid.fields.get('children', [])
-    return children
-
-
-def _append(solid: Node, child: Node) -> None:
-    if 'children' not in solid.fields:
-        solid.fields = {'children': [], **solid.fields}
-    solid.fields['children'].append(child)
 
 
 def _set_pose(node: Node, R: Array, p: Array) -> None:

@@ -25,7 +25,6 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.sensors import Accelerometer, Imu
 from izmp_dynamics.model.urdf import Urdf
-from izmp_lab.simulation.webots.converter import convert
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, StartPose, axis_angle
 from izmp_lab.simulation.webots.vrml import Document, Node, write
@@ -250,7 +249,6 @@ def make_world(
         plugin: properties for the plugin besides `robot` and `slope_deg`.
 
     Raises:
-        MissingDependencyError: without urdf2webots.
         MotionError: if the slope cannot be.
         SimulationError: if the robot cannot be translated, a property is wrong, or a file stands
             there that is not of `make_world`.
@@ -274,9 +272,8 @@ def make_world(
     properties = {'robot': str(files.robot), **wanted, 'slope_deg': f'{slope_deg:g}'}
     Options.of(file, properties)
     pose = start_pose(file, model)
-    document = convert(urdf, files.proto.stem, files.proto.parent)
-    ProtoBuilder(document, urdf, model, file, pose, gain=1e3 / time_step).build()
-    document.remarks = [MARK, f'{urdf.robot.name} from its URDF by urdf2webots.']
+    document = ProtoBuilder(files.proto, urdf, model, file, pose, gain=1e3 / time_step).build()
+    document.remarks = [MARK]
     texts = {
         files.proto: write(document),
         files.world: write(
