@@ -19,7 +19,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements.lock
-EXTRAS := .[offline,sim,page,plots,fleet,view,test,docs]
+EXTRAS := .[offline,sim,page,plots,fleet,view,human,test,docs]
 ROBOT := robots/biped31/robot.yaml
 LOGS ?=
 PAGES := paper itu_biped angular_momentum seesaw $(if $(LOGS),real)
@@ -30,7 +30,7 @@ REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap \
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
-	ros-jazzy-std-srvs viser shtab
+	ros-jazzy-std-srvs viser shtab opensim ezc3d
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc

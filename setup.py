@@ -31,6 +31,10 @@ ROS_PACKAGES = (
     'ros-jazzy-visualization-msgs==5.3.6',
 )  # fmt: skip
 ROS_WHEELS = 'sys_platform == "linux" and python_version >= "3.11" and python_version < "3.13"'
+OPENSIM_WHEELS = (
+    'python_version >= "3.11" and python_version < "3.14" and '
+    '(sys_platform != "linux" or platform_machine == "x86_64")'
+)
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -96,6 +100,8 @@ setup(
         # An interactive report: three.js (in k3d's bundle), uPlot, shapes and meshes of the robot.
         'page': ['k3d>=3.2,<4', 'uplot-python>=1.1', 'trimesh>=4', 'pycollada>=0.7'],
         'view': ['viser>=1.0'],  # the running robot in a web browser
+        # Recordings of humans: OpenSim's models and motions, C3D files.
+        'human': [f'opensim>=4.6; {OPENSIM_WHEELS}', 'ezc3d>=1.5'],
         # Not among what `make` installs: it wants numpy 2 and Python 3.11, and takes 0.6 GB.
         'rerun': ['rerun-sdk>=0.41'],
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import izmp_dynamics
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli import (
+    bodies,
     calibrate,
     check,
     compare,
@@ -45,6 +46,7 @@ _OWN = (
     fleet,
     live,
     draft,
+    bodies,
     check,
     calibrate,
     model,

@@ -60,7 +60,7 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     for use in recording.uses.values():
         restored = recording.restored.get(use.signal, 0.0)
         remarks = [*_remarks(use, joints, recording.origin, restored)]
-        if some_change and not use.changes:
+        if some_change and not use.changes and use.signal != 'ground':
             why = 'Is the sensor or its driver dead?'
             remarks.append(('constant', 'the values never change.', why))
         for remark in remarks:

@@ -110,7 +110,9 @@ class ResultWriter:
         poses[self.root, self.nif] = _nif_pose(results.plane.normal[rows])
         ground = self.rig.robot.ground
         if results.frame is not None and ground.frame is not None and ground.moves:
-            poses[self.root, ground.frame] = _poses(results.frame.R[rows], results.frame.p[rows])
+            p = results.frame.p[rows]  # given in the world, it is known where the root is
+            if np.isfinite(p).all():
+                poses[self.root, ground.frame] = _poses(results.frame.R[rows], p)
         p, R = results.world.p[rows], results.world.R[rows]
         if np.isfinite(p).all() and np.isfinite(R).all():
             poses[self.world, self.root] = _poses(R, p)

@@ -158,7 +158,9 @@ def outlines(
     """
     corners, foot = joined_corners(soles)
     normals, points = (np.array(vectors, dtype=np.float64) for vectors in (normal, point))
-    return _outlines(corners, foot, np.array(loaded), normals, points)
+    found, counts = _outlines(corners, foot, np.array(loaded), normals, points)
+    counts[~np.isfinite(normals + points).all(axis=1)] = 0  # a ground that is not known
+    return found, counts
 
 
 @kernel

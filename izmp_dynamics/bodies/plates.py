@@ -1,0 +1,302 @@
+"""Force plates: what they measure, and which foot feels it.
+
+A plate is fixed in the world and does not know who stands on it. Its centre of pressure does: it
+lies under the foot that loads it. One foot over two plates feels the sum of both. Of two feet on
+one plate only the sum is known; it is divided as a lever between them would, which leaves the sum
+and its centre of pressure as they are. What a foot beside the plates feels is not known.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Slerp
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, seconds
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.base.rotations import from_matrices, rotated_back
+from izmp_dynamics.bodies.recording import Foot, Recording
+from izmp_dynamics.bodies.table import FIRST_STAMP, Table
+
+LOADED = 0.02
+"""Part of the weight from which on a plate carries somebody [-]."""
+
+_NEAR = 0.04
+"""Distance of a centre of pressure from a foot, within which that foot alone causes it [m]."""
+
+_FAR = 0.25
+"""Distance of a centre of pressure from the feet beyond which it is none of theirs [m]."""
+
+_BETWEEN = 0.25
+"""Distance from the nearer foot, as part of that from the other, of a point between both [-]."""
+
+_LOW = 0.03
+"""Height of a foot that is on the ground [m]."""
+
+_SLOW = 0.3
+"""Speed of a foot that is on the ground [m/s]."""
+
+_MISSED = 0.9
+"""Part of the weight that plates carry at most while a foot stands beside them [-]."""
+
+
+@dataclass(frozen=True)
+class Plate:
+    """What one plate measures.
+
+    Attributes:
+        name: of the plate.
+        stamps: (T,) [ns].
+        wrench: (T, 6) on the body, in and about the origin of the world [N, N·m].
+    """
+
+    name: str
+    stamps: Stamps
+    wrench: Array
+
+
+@dataclass(frozen=True)
+class FootForces:
+    """What the plates do to one foot.
+
+    Attributes:
+        link: of the foot.
+        stamps: (T,) at which it is known [ns].
+        wrench: (T, 6) in and about the origin of the link [N, N·m].
+    """
+
+    link: str
+    stamps: Stamps
+    wrench: Array
+
+
+def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Plate, ...], tuple[str, ...]]:
+    """Find the plates in a file of ground reaction forces: columns vx … vz, px … pz, torques.
+
+    Args:
+        table: of the file.
+        world_R_file: (3, 3) to a z axis that points up.
+
+    Returns:
+        The plates; what is remarkable, sentences.
+
+    Raises:
+        BagError: there is none, or its units are wrong.
+        UnknownNameError: a column is missing.
+    """
+    stems = [name[:-2] for name in table.names if name.endswith('vx')]
+    if not stems:
+        raise BagError(
+            f"'{table.path}' has no forces: a column of them ends in vx, as in ground_force_vx.",
+            kind='no_forces', path=table.path,
+        )  # fmt: skip
+    plates, fixed, without, up = [], [], [], world_R_file[2]
+    for stem in stems:
+        name = re.sub(r'\W+', '_', stem.strip('_')) or 'plate'
+        force, point = (table.columns([f'{stem}{c}{axis}' for axis in 'xyz']) for c in 'vp')
+        if np.abs(point).max() > 50.0:
+            raise BagError(
+                f"'{table.path}' has {np.abs(point).max():g} m in the columns '{stem}p': points "
+                'must be in metres, not millimetres.',
+                kind='wrong_unit', path=table.path, column=f'{stem}px',
+            )  # fmt: skip
+        turning = (f'{stem}m', f'{stem}moment_', f'{stem.replace("force", "torque")}')
+        found = next((t for t in turning if f'{t}x' in table.names), None)
+        torque = np.zeros_like(force)
+        if found is None:
+            without.append(name)
+        else:
+            torque = table.columns([f'{found}{axis}' for axis in 'xyz'])
+            about_point = _about_point(torque, force, point, up)
+            if about_point is not None:
+                fixed.append(name)
+                torque = about_point
+        moment = np.cross(point, force) + torque
+        wrench = np.hstack([force @ world_R_file.T, moment @ world_R_file.T])
+        plates.append(Plate(name, table.stamps, wrench))
+    remarks = []
+    if without:
+        remarks.append(f'{list_names(without)}: without torques, which count as zero.')
+    if fixed:
+        remarks.append(
+            f'{list_names(fixed)}: the torques are about a fixed point and not about the point of '
+            'the force, as their horizontal parts show; they are read so.'
+        )
+    return tuple(plates), tuple(remarks)
+
+
+def _about_point(torque: Array, force: Array, point: Array, up: Array) -> Array | None:
+    """Torques about the point of the force, if those given are about a fixed point.
+
+    A plate cannot pull its surface, so about the point of the force there is no horizontal torque.
+
+    Args:
+        torque: (T, 3) as given [N·m].
+        force: (T, 3) [N].
+        point: (T, 3) at which it acts [m].
+        up: (3,) unit vector.
+
+    Returns:
+        (T, 3) vertical torques; None if those given are about the point of the force already.
+    """
+
+    def level(vectors: Array) -> Array:
+        rest: Array = vectors - (vectors @ up)[:, None] * up
+        return rest
+
+    lever = np.cross(point, force) - torque  # of a fixed point c: c × force, but for its vertical
+    columns = np.stack([level(np.cross(axis, force)).ravel() for axis in np.eye(3)], axis=1)
+    fixed = np.linalg.lstsq(columns, level(lever).ravel(), rcond=1e-6)[0]
+    rest = np.cross(fixed, force) - lever
+    if np.linalg.norm(level(rest)) > 0.5 * np.linalg.norm(level(torque)):
+        return None
+    vertical: Array = rest - level(rest)
+    return vertical
+
+
+def foot_forces(
+    recording: Recording, plates: Sequence[Plate]
+) -> tuple[tuple[FootForces, ...], tuple[str, ...]]:
+    """Find what plates do to the feet.
+
+    Args:
+        recording: has the feet.
+        plates: with stamps of their own.
+
+    Returns:
+        Per foot; what is remarkable, sentences.
+
+    Raises:
+        BagError: plates and motion have no time in common.
+    """
+    stamps = plates[0].stamps
+    inside = (stamps >= recording.stamps[0]) & (stamps <= recording.stamps[-1])
+    if np.count_nonzero(inside) < 3:
+        raise BagError(
+            'The forces and the motion have no time in common: '
+            f'{_span(stamps)} and {_span(recording.stamps)}.',
+            kind='no_common_time',
+        )  # fmt: skip
+    stamps = stamps[inside]
+    wrenches = np.array([plate.wrench[inside] for plate in plates])
+    threshold = LOADED * recording.mass * recording.gravity
+    feet = [_Placed(foot, recording.stamps, stamps) for foot in recording.feet]
+    shares = np.array([_shares(feet, wrench, threshold) for wrench in wrenches])
+    felt = (shares > 0.0).any(axis=0)
+    beside = np.stack([foot.is_low & (foot.speed < _SLOW) for foot in feet], axis=1) & ~felt
+    speeds = np.stack([foot.speed for foot in feet], axis=1)[felt]
+    remarks = []
+    if len(speeds) and (speed := float(np.median(speeds))) > _SLOW:
+        remarks.append(
+            f'The loaded feet move with {speed:.2f} m/s: on belts. They count as on the plates '
+            'at all times.'
+        )
+        beside[:] = False
+    total = np.einsum('ptf,pt->t', shares, wrenches[..., 2])
+    for column in beside.T:  # where the plates carry all of the weight, nothing is beside them
+        for run in _runs(column):
+            column[run] = np.mean(total[run]) < _MISSED * recording.mass * recording.gravity
+    if beside.any():
+        remarks.append(
+            f'In {100.0 * beside.any(axis=1).mean():.0f} % of the time a foot stands where no '
+            'plate carries it: what it feels is not known then, and there is no CoP.'
+        )
+    lost = [
+        plate.name
+        for plate, wrench, share in zip(plates, wrenches, shares, strict=True)
+        if np.sum(wrench[~share.any(axis=1), 2]) > 0.05 * np.sum(wrench[:, 2])
+    ]
+    if lost:
+        remarks.append(
+            f'The CoP of {list_names(lost)} is {_FAR:g} m and more beside the feet at times, and '
+            'left out then: are the frames and the clocks of plates and motion the same?'
+        )
+    both = [
+        plate.name
+        for plate, share in zip(plates, shares, strict=True)
+        if ((share > 0.0) & (share < 1.0)).any()
+    ]
+    if both:
+        remarks.append(
+            f'Both feet stand on {list_names(both)} at times: only the sum of their forces is '
+            'measured then; it is divided as by a lever.'
+        )
+    forces = []
+    for k, foot in enumerate(feet):
+        known = ~beside[:, k]
+        wrench = foot.seen(np.einsum('pt,pti->ti', shares[:, :, k], wrenches))
+        forces.append(FootForces(recording.feet[k].link, stamps[known], wrench[known]))
+    return tuple(forces), tuple(remarks)
+
+
+class _Placed:
+    """A foot at T stamps of plates.
+
+    Attributes:
+        R: (T, 3, 3) world_R_link.
+        p: (T, 3) origin of the link [m].
+        middle: (T, 2) of the sole, seen from above [m].
+        speed: (T,) of its slowest corner, along the ground [m/s].
+        is_low: (T,) whether some corner of the sole is close to the ground.
+    """
+
+    def __init__(self, foot: Foot, known: Stamps, stamps: Stamps) -> None:
+        t, at = seconds(known), seconds(stamps, int(known[0]))
+        self.R = Slerp(t, from_matrices(foot.poses.R))(at).as_matrix()
+        self.p = np.stack([np.interp(at, t, foot.poses.p[:, k]) for k in range(3)], axis=1)
+        level = np.insert(foot.corners, 2, foot.height, axis=1)
+        corners = np.einsum('tij,vj->tvi', self.R, level) + self.p[:, None]
+        self.middle = corners.mean(axis=1)[:, :2]
+        velocities = np.gradient(corners[..., :2], at, axis=0)
+        self.speed = np.linalg.norm(velocities, axis=2).min(axis=1)
+        self.is_low = corners[..., 2].min(axis=1) < _LOW
+        self._corners = foot.corners
+
+    def distance(self, cop: Array, rows: npt.NDArray[np.intp]) -> Array:
+        """(N,) how far points (N, 2) of the ground at some rows are outside the outline [m]."""
+        lever = np.insert(cop, 2, 0.0, axis=1) - self.p[rows]
+        points = rotated_back(self.R[rows], lever)[:, :2]
+        edges = np.roll(self._corners, -1, axis=0) - self._corners
+        outwards = np.stack([edges[:, 1], -edges[:, 0]], axis=1)
+        outwards /= np.linalg.norm(outwards, axis=1, keepdims=True)
+        beyond = np.einsum('nvi,vi->nv', points[:, None] - self._corners, outwards)
+        found: Array = np.maximum(beyond.max(axis=1), 0.0)
+        return found
+
+    def seen(self, wrench: Array) -> Array:
+        """Wrenches (T, 6) about the origin of the world as the link sees them."""
+        force, moment = wrench[:, :3], wrench[:, 3:] - np.cross(self.p, wrench[:, :3])
+        return np.hstack([rotated_back(self.R, force), rotated_back(self.R, moment)])
+
+
+def _shares(feet: Sequence[_Placed], wrench: Array, threshold: float) -> Array:
+    """(T, F) which part of a plate's wrench (T, 6) each foot feels; 0 where it is unloaded."""
+    shares = np.zeros((len(wrench), len(feet)))
+    rows = np.flatnonzero(wrench[:, 2] > threshold)
+    cop = np.stack([-wrench[rows, 4], wrench[rows, 3]], axis=1) / wrench[rows, 2:3]
+    distances = np.stack([foot.distance(cop, rows) for foot in feet], axis=1)
+    closest = distances.min(axis=1)
+    shares[rows, np.argmin(distances, axis=1)] = closest < _FAR
+    if len(feet) == 2:
+        first, second = (foot.middle[rows] for foot in feet)
+        way = second - first
+        part = np.sum((cop - first) * way, axis=1) / np.maximum(np.sum(way**2, axis=1), 1e-9)
+        between = (closest > _NEAR) & (closest > _BETWEEN * distances.max(axis=1))
+        between &= (part > 0.0) & (part < 1.0)
+        between &= feet[0].is_low[rows] & feet[1].is_low[rows]
+        shares[rows[between]] = np.stack([1.0 - part, part], axis=1)[between]
+    return shares
+
+
+def _runs(flags: npt.NDArray[np.bool_]) -> list[slice]:
+    """The intervals in which flags (T,) are set."""
+    edges = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0))
+    return [slice(*pair) for pair in edges.reshape(-1, 2).tolist()]
+
+
+def _span(stamps: Stamps) -> str:
+    begin, end = ((int(stamp) - FIRST_STAMP) / NANOSECONDS for stamp in stamps[[0, -1]])
+    return f'{begin:g} to {end:g} s'

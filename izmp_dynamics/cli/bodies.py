@@ -1,0 +1,69 @@
+"""`izmp import`: recordings of humans as bag, URDF and robot file."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        'import',
+        help='make bag, URDF and robot file of a recording of a human: OpenSim',
+        description='Make a folder with a bag, robot.urdf, robot.yaml and README.md of a '
+        'recording of a human: SI units, z up. The README says what is measured, derived and '
+        'assumed.',
+    )
+    formats = parser.add_subparsers(metavar='FORMAT', required=True)
+    opensim = formats.add_parser(
+        'opensim', help='OpenSim: model, motion, ground reaction forces',
+        description="OpenSim's model and motion, and what force plates measured.",
+    )  # fmt: skip
+    opensim.add_argument('model', type=Path, metavar='MODEL', help='the scaled model, *.osim')
+    opensim.add_argument(
+        'motion', type=Path, metavar='MOTION', help='inverse kinematics, *.mot or *.sto'
+    )
+    opensim.add_argument(
+        '--grf', type=Path, metavar='FILE', help='ground reaction forces, *.mot or *.sto'
+    )
+    opensim.add_argument(
+        '--feet', type=_names, default=(), metavar='A,B',
+        help='bodies that are feet (default: those named calcn or foot)',
+    )  # fmt: skip
+    opensim.set_defaults(run=run)
+    for part in (opensim,):
+        part.add_argument(
+            '-o', '--output', type=Path, required=True, metavar='DIR', help='folder to be made'
+        )
+        part.add_argument('--overwrite', action='store_true', help='replace DIR')
+        part.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(',') if part.strip())
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the folder and say what is in it."""
+    from izmp_dynamics.bodies.write import import_opensim
+    from izmp_dynamics.cli.progress import progress_bar
+    from izmp_dynamics.cli.terminal import printable
+
+    with progress_bar('import', options.quiet) as progress:
+        recording = import_opensim(
+            options.model, options.motion, options.grf, options.output,
+            feet=options.feet, overwrite=options.overwrite, progress=progress,
+        )  # fmt: skip
+    if options.quiet:
+        return 0
+    for remark in recording.remarks:
+        print(printable(f'Note: {remark}'))
+    print(
+        f'{recording.mass:.2f} kg, {len(recording.q)} joints, {len(recording.stamps)} instants, '
+        f'{len(recording.feet)} feet.'
+    )
+    folder = shlex.quote(str(options.output))
+    print(printable(f'Written: {options.output}'))
+    print(printable(f'Next:    izmp replay {folder} --robot {folder}/robot.yaml -o OUT'))
+    return 0

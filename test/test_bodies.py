@@ -1,0 +1,299 @@
+"""Humans: a model, a motion and ground reaction forces of OpenSim come back the same."""
+
+import re
+
+import numpy as np
+import pytest
+
+from izmp_dynamics import evaluate_bag, load_model
+from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.rotations import matrices_from_quaternions
+from izmp_dynamics.cli.main import main
+
+RATE, COUNT = 200.0, 400
+UP = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
+"""(3, 3) from OpenSim's axes, y up, to z up."""
+
+LINEAR = '<LinearFunction><coefficients>1 0</coefficients></LinearFunction>'
+BACK = LINEAR.replace('>1 0', '>-1 0')
+SPLINE = '<SimmSpline><x>-2 -1 0 1 2</x><y>0.03 0.01 0 0.01 0.04</y></SimmSpline>'
+CONSTANT = '<Constant><value>0.02</value></Constant>'
+X, Y, Z = '1 0 0', '0 1 0', '0 0 1'
+
+
+def body(name, mass, com, inertia):
+    return (
+        f'<Body name="{name}"><mass>{mass}</mass><mass_center>{com}</mass_center>'
+        f'<inertia>{inertia}</inertia></Body>'
+    )
+
+
+def joint(kind, name, parent, child, place, coordinates, axes=(), turn='0 0 0', end='0 0 0'):
+    """Of axes (direction, function, coordinate), three that turn, then three that move."""
+    frames = ''.join(
+        f'<PhysicalOffsetFrame name="{frame}"><socket_parent>{path}</socket_parent><translation>'
+        f'{at}</translation><orientation>{way}</orientation></PhysicalOffsetFrame>'
+        for frame, path, at, way in (
+            ('before', parent if parent == '/ground' else f'/bodyset/{parent}', place, turn),
+            ('after', f'/bodyset/{child}', end, turn),
+        )
+    )
+    names = [f'rotation{k}' for k in (1, 2, 3)] + [f'translation{k}' for k in (1, 2, 3)]
+    transform = ''.join(
+        f'<TransformAxis name="{axis}"><coordinates>{coordinate}</coordinates><axis>{way}</axis>'
+        f'{function}</TransformAxis>'
+        for axis, (way, function, coordinate) in zip(names, axes, strict=False)
+    )
+    transform = f'<SpatialTransform>{transform}</SpatialTransform>' if axes else ''
+    listed = ''.join(f'<Coordinate name="{c}"/>' for c in coordinates.split())
+    return (
+        f'<{kind} name="{name}"><socket_parent_frame>before</socket_parent_frame>'
+        f'<socket_child_frame>after</socket_child_frame><coordinates>{listed}</coordinates>'
+        f'<frames>{frames}</frames>{transform}</{kind}>'
+    )
+
+
+def leg(side, z, back):
+    knee = f'knee_{side}'
+    return [
+        joint('CustomJoint', f'hip_{side}', 'pelvis', f'femur_{side}', f'-0.05 -0.1 {z}',
+              f'flex_{side} add_{side} rot_{side}',
+              ((Z, LINEAR, f'flex_{side}'), (X, back, f'add_{side}'), (Y, back, f'rot_{side}'),
+               (X, CONSTANT, ''), (Y, CONSTANT, ''), (Z, CONSTANT, ''))),
+        joint('CustomJoint', f'knee_{side}', f'femur_{side}', f'tibia_{side}', '0 -0.4 0', knee,
+              ((Z, LINEAR, knee), (X, CONSTANT, ''), (Y, SPLINE, knee),
+               (X, SPLINE, knee), (Y, SPLINE, knee), (Z, CONSTANT, ''))),
+        joint('PinJoint', f'ankle_{side}', f'tibia_{side}', f'calcn_{side}', '0 -0.4 0',
+              f'ankle_{side}', turn='0.1 0.2 0', end='0.05 0.04 0'),
+    ]  # fmt: skip
+
+
+def model_text():
+    shank = '0.05 0.006 0.05 0.001 0 0.002'
+    bodies = [body('pelvis', 12, '-0.05 0.02 0', '0.1 0.09 0.06 0 0 0'),
+              body('torso', 30, '0.02 0.3 0', '1.2 0.7 1.3 0.05 0.01 0'),
+              body('arm', 4, '0 -0.3 0.02', '0.2 0.02 0.2 0 0 0')]  # fmt: skip
+    joints = [
+        joint('CustomJoint', 'ground_pelvis', '/ground', 'pelvis', '0 0 0',
+              'tilt list turn tx ty tz',
+              ((Z, LINEAR, 'tilt'), (X, LINEAR, 'list'), (Y, LINEAR, 'turn'),
+               (X, LINEAR, 'tx'), (Y, LINEAR, 'ty'), (Z, LINEAR, 'tz'))),
+        joint('UniversalJoint', 'back', 'pelvis', 'torso', '0 0.1 0', 'bend lean',
+              end='0 -0.02 0'),
+        joint('PlanarJoint', 'shoulder', 'torso', 'arm', '0 0.4 0.2', 'swing reach lift',
+              turn='0.3 0 0.1'),
+    ]  # fmt: skip
+    for side, z, back in (('r', 0.1, LINEAR), ('l', -0.1, BACK)):
+        bodies += [body(f'femur_{side}', 9, '0 -0.17 0', '0.14 0.03 0.15 0 0 0'),
+                   body(f'tibia_{side}', 4, '0.01 -0.2 0', shank),
+                   body(f'calcn_{side}', 1, '0.1 0.03 0', '0.001 0.004 0.004 0 0 0')]  # fmt: skip
+        joints += leg(side, z, back)
+    markers = ''.join(
+        f'<Marker name="m{k}"><socket_parent_frame>/bodyset/calcn_r</socket_parent_frame>'
+        f'<location>{x} 0 {z}</location></Marker>'
+        for k, (x, z) in enumerate(((-0.05, 0.0), (0.2, 0.03), (0.18, -0.04)))
+    )
+    return (
+        '<OpenSimDocument Version="40000"><Model name="walker"><gravity>0 -9.80665 0</gravity>'
+        f'<BodySet><objects>{"".join(bodies)}</objects></BodySet><JointSet><objects>'
+        f'{"".join(joints)}</objects></JointSet><MarkerSet><objects>{markers}</objects>'
+        '</MarkerSet></Model></OpenSimDocument>'
+    )
+
+
+def table_text(names, rows, degrees='no'):
+    lines = ['table', f'inDegrees={degrees}', 'endheader', '\t'.join(['time', *names])]
+    return '\n'.join([*lines, *('\t'.join(map(repr, map(float, row))) for row in rows)]) + '\n'
+
+
+class Walker:
+    """Sways on both feet; OpenSim's inverse dynamics gives the force that the ground exerts."""
+
+    def __init__(self, folder, osim):
+        self.path = folder / 'walker.osim'
+        self.path.write_text(model_text())
+        self.model = osim.Model(str(self.path))
+        self.state = self.model.initSystem()
+        self.coordinates = sorted(self.model.getCoordinateSet(), key=self.place)
+        self.names = [c.getName() for c in self.coordinates]
+        self.t = np.arange(COUNT) / RATE
+        count = len(self.names)
+        amplitude = np.array([0.0 if n in ('tx', 'tz') else 0.04 for n in self.names])
+        amplitude[self.names.index('ty')] = 0.005
+        rates, phases = 2.0 + np.arange(count) % 3, np.arange(count) * 1.7
+        middle = np.array([0.95 if n == 'ty' else 0.0 for n in self.names])
+        s, c = np.sin(np.outer(self.t, rates) + phases), np.cos(np.outer(self.t, rates) + phases)
+        self.q, self.u = middle + amplitude * s, amplitude * rates * c
+        self.udot = -amplitude * rates**2 * s
+        self.solver, self.osim = osim.InverseDynamicsSolver(self.model), osim
+
+    def place(self, coordinate):
+        """Of a coordinate among the speeds of the whole model."""
+        coordinate.setSpeedValue(self.state, 1.0)
+        place = int(np.argmax(self.state.getU().to_numpy()))
+        coordinate.setSpeedValue(self.state, 0.0)
+        return place
+
+    def at(self, k):
+        for c, q, u in zip(self.coordinates, self.q[k], self.u[k], strict=True):
+            c.setValue(self.state, float(q), False)
+            c.setSpeedValue(self.state, float(u))
+        self.model.realizeVelocity(self.state)
+
+    def ground_wrench(self, k):
+        """(6,) that the ground exerts on the pelvis, about OpenSim's origin."""
+        self.at(k)
+        given = self.osim.Vector(len(self.names), 0.0)
+        for i, value in enumerate(self.udot[k]):
+            given.set(i, float(value))
+        found = self.solver.solve(self.state, given).to_numpy()
+        joint = dict(zip(self.names, found, strict=True))
+        force = np.array([joint[n] for n in ('tx', 'ty', 'tz')])
+        tilt, tip = self.q[k, self.names.index('tilt')], self.q[k, self.names.index('list')]
+        Rz = np.array(
+            [[np.cos(tilt), -np.sin(tilt), 0], [np.sin(tilt), np.cos(tilt), 0], [0, 0, 1]]
+        )
+        Rx = np.array([[1, 0, 0], [0, np.cos(tip), -np.sin(tip)], [0, np.sin(tip), np.cos(tip)]])
+        axes = np.array([[0, 0, 1.0], Rz[:, 0], (Rz @ Rx)[:, 1]])
+        torque = np.linalg.solve(axes, [joint[n] for n in ('tilt', 'list', 'turn')])
+        place = np.array([self.q[k, self.names.index(n)] for n in ('tx', 'ty', 'tz')])
+        return np.concatenate([force, torque + np.cross(place, force)])
+
+    def poses(self):
+        return {
+            b.getName(): self.turned(b.getTransformInGround(self.state))
+            for b in self.model.getBodySet()
+        }
+
+    def turned(self, transform):
+        m = transform.R().asMat33()
+        R = np.array([[m.get(i, j) for j in range(3)] for i in range(3)])
+        return UP @ R @ UP.T, UP @ transform.p().to_numpy()
+
+
+@pytest.fixture(scope='module')
+def osim():
+    return pytest.importorskip('opensim', reason="opensim is missing: pip install '.[human]'")
+
+
+@pytest.fixture(scope='module')
+def imported(tmp_path_factory, osim):
+    """The walker, and the folder that the command made of it; both feet on one plate."""
+    folder = tmp_path_factory.mktemp('walker')
+    osim.Logger.setLevelString('Off')
+    walker = Walker(folder, osim)
+    (folder / 'motion.mot').write_text(
+        table_text(walker.names, np.column_stack([walker.t, walker.q]))
+    )
+    wrench = np.array([walker.ground_wrench(k) for k in range(COUNT)])
+    walker.wrench = np.hstack([wrench[:, :3] @ UP.T, wrench[:, 3:] @ UP.T])
+    force, moment = wrench[:, :3], wrench[:, 3:]
+    point = np.stack([moment[:, 2], 0 * moment[:, 0], -moment[:, 0]], axis=1) / force[:, 1:2]
+    free = moment - np.cross(point, force)
+    names = [
+        f'ground_{kind}{axis}' for kind in ('force_v', 'force_p', 'torque_') for axis in 'xyz'
+    ]
+    (folder / 'grf.mot').write_text(
+        table_text(names, np.column_stack([walker.t, force, point, free]))
+    )
+    out = folder / 'out'
+    given = ['import', 'opensim', str(walker.path), str(folder / 'motion.mot')]
+    assert main([*given, '--grf', str(folder / 'grf.mot'), '-o', str(out)]) == 0
+    return walker, out
+
+
+def test_every_body_is_where_opensim_has_it(imported):
+    walker, out = imported
+    model = load_model(out / 'robot.urdf', 'pelvis')
+    with BagReader(out) as bag:
+        (raw,) = bag.batches(['/joint_states', '/pelvis/pose'], span_s=1e3)
+    q = joint_state_batch(raw['/joint_states'], model.joint_names).positions
+    pose = pose_batch(raw['/pelvis/pose'])
+    R = matrices_from_quaternions(pose.orientations)
+    assert model.total_mass == pytest.approx(74.0)
+    for k in (0, 77, COUNT - 1):
+        walker.at(k)
+        for name, (R_body, p_body) in walker.poses().items():
+            R_link, p_link = (part[0] for part in model.frame_pose(name, q[k : k + 1]))
+            np.testing.assert_allclose(R[k] @ R_link, R_body, atol=1e-9)
+            np.testing.assert_allclose(R[k] @ p_link + pose.positions[k], p_body, atol=1e-9)
+
+
+def test_izmp_is_the_point_of_opensims_inverse_dynamics(imported):
+    """The results are written as well: at first the root is not in the world, nor its ground."""
+    _, out = imported
+    robot = str(out / 'robot.yaml')
+    assert main(['replay', str(out), '--robot', robot, '-o', f'{out}.results', '--quiet']) == 0
+    result = evaluate_bag(out, out / 'robot.yaml')
+    izmp, cop = result.tracks['mr_ad'].point, result.tracks['cop'].point
+    both = np.isfinite(izmp + cop).all(axis=1)
+    assert both.sum() > 0.9 * COUNT
+    assert np.abs(izmp - cop)[both].max() < 1e-4
+
+
+def test_the_sum_of_the_feet_is_what_the_plate_measures(imported):
+    """Both feet stand on one plate: how its force is divided does not change the sum."""
+    walker, out = imported
+    with BagReader(out) as bag:
+        topics = [f'/derived/calcn_{side}/wrench' for side in 'rl']
+        (raw,) = bag.batches(['/plates/ground_force/wrench', *topics], span_s=1e3)
+    names = ('/plates/ground_force/wrench', *topics)
+    plate, *feet = (wrench_batch(raw[name]).wrenches for name in names)
+    np.testing.assert_allclose(plate, walker.wrench, rtol=1e-6, atol=1e-6)
+    total = np.zeros((COUNT, 6))
+    for foot, name in zip(feet, ('calcn_r', 'calcn_l'), strict=True):
+        assert (foot[:, 2] > 50.0).any()
+        for k in range(COUNT):
+            walker.at(k)
+            R, p = walker.poses()[name]
+            force = R @ foot[k, :3]
+            total[k] += np.concatenate([force, R @ foot[k, 3:] + np.cross(p, force)])
+    np.testing.assert_allclose(total, walker.wrench, atol=1e-5)
+
+
+COORDINATES = ('tilt', 'list', 'turn', 'tx', 'ty', 'tz', 'knee_r')
+ROWS = np.column_stack([np.arange(20) / 100.0, np.tile([0.1, 0, 0, 0, 0.9, 0, 0.2], (20, 1))])
+FORCES = tuple(f'f_{kind}{axis}' for kind in 'vp' for axis in 'xyz')
+GRF = np.column_stack([ROWS[:, 0], np.tile([0.0, 700, 0, 0, 0, 0], (20, 1))])
+STEEP = table_text(COORDINATES, ROWS * np.array([1, 900, 1, 1, 1, 1, 1, 1]))
+LONG = table_text(COORDINATES, ROWS * np.array([1, 1, 1, 1, 1, 1000, 1, 1]))
+FAR = table_text(FORCES, GRF + np.array([0, 0, 0, 0, 120, 0, 0]))
+LATER = table_text(FORCES, GRF + np.array([7, 0, 0, 0, 0, 0, 0]))
+BAD = {
+    'model': {
+        re.sub('<mass>[0-9]+', '<mass>0', model_text()): 'has no masses',
+        'Humpty': 'OpenSim cannot read the model',
+    },
+    'motion': {
+        STEEP: "inDegrees=no), but 'tilt' reaches 90",
+        STEEP.replace('inDegrees=no', ''): 'does not say whether angles are in degrees',
+        LONG: "900 m in column 'ty': lengths must be in metres",
+        table_text(('a', 'b'), ROWS[:, :3]): "There is no coordinate 'a'",
+        table_text(COORDINATES, ROWS).replace('0.9', 'up', 1): 'line 5 holds something that is no',
+        'time tilt\n0 1\n': "has no line 'endheader'",
+    },
+    'grf': {
+        table_text(('a', 'b'), ROWS[:, :3]): 'a column of them ends in vx',
+        table_text(FORCES[:3], GRF[:, :4]): "There is no column 'f_px'",
+        FAR: "120 m in the columns 'f_p'",
+        LATER: '7 to 7.19 s and 0 to 0.19 s',
+    },
+}
+CASES = [(what, text) for what, texts in BAD.items() for text in texts]
+
+
+@pytest.mark.parametrize(('what', 'bad'), CASES, ids=[BAD[what][text] for what, text in CASES])
+def test_bad_files_get_a_sentence(what, bad, tmp_path, capsys, osim):
+    good = {
+        'model': model_text(),
+        'motion': table_text(COORDINATES, ROWS),
+        'grf': table_text(FORCES, GRF),
+    }
+    for name, text in (good | {what: bad}).items():
+        (tmp_path / name).write_text(text)
+    model, motion, grf = (str(tmp_path / name) for name in good)
+    out = tmp_path / 'out'
+    assert main(['import', 'opensim', model, motion, '--grf', grf, '-o', str(out)]) == 1
+    assert BAD[what][bad] in capsys.readouterr().err
+    assert not out.exists()
