@@ -29,7 +29,7 @@ from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
-from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
+from izmp_dynamics.model.signals import IMU, POSES, POSITIONS, WRENCH, Signal
 from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
 
 
@@ -127,7 +127,10 @@ class RobotFile:
         names = {f'{key}.name': foot.name for key, foot in feet}
         soles = {f'{key}.sole': foot.sole_frame for key, foot in feet}
         yield from repeated_names(
-            names | soles | {f'{signal.key}.topic': signal.topic for signal in self.signals()}
+            names
+            | soles
+            | {f'{signal.key}.topic': signal.topic for signal in self.signals()}
+            | {f'{signal.key}.type': '' for signal in self.signals() if signal.mapping}
         )
         if self.imu.from_position and self.position is None:
             yield RobotFileError(
@@ -139,13 +142,14 @@ class RobotFile:
     def signals(self) -> Iterator[Signal]:
         """List the signals that the robot publishes; an IMU derived from the pose is none."""
         yield Signal(
-            'joints', 'joints', self.joints.topic, (JOINT_STATE,), 'joint positions', required=True
-        )
+            'joints', 'joints', self.joints.topic, (self.joints.type,), 'joint positions',
+            required=True, mapping=self.joints.mapping,
+        )  # fmt: skip
         if not self.imu.from_position:
             yield Signal(
-                'imu', 'imu', self.imu.topic, (IMU,),
+                'imu', 'imu', self.imu.topic, (self.imu.type,),
                 'angular velocity and specific force of the root',
-                required=True, mounted=True, frame=self.imu.frame,
+                required=True, mounted=True, frame=self.imu.frame, mapping=self.imu.mapping,
             )  # fmt: skip
         if self.position is not None:
             yield Signal(
@@ -212,10 +216,15 @@ def repeated_names(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
     """Find names of feet, soles and topics that are used more than once.
 
     Args:
-        texts: key of the robot file, e.g. 'feet[0].name' → what it states.
+        texts: key of the robot file, e.g. 'feet[0].name' → what it states; a message whose type
+            is stated may give several signals.
     """
     for what, pattern in _UNIQUE.items():
-        names = {key: text.strip('/') for key, text in texts.items() if pattern.fullmatch(key)}
+        names = {
+            key: text.strip('/')
+            for key, text in texts.items()
+            if pattern.fullmatch(key) and key.replace('.topic', '.type') not in {*texts} - {key}
+        }
         yield from _repeated(what, names)
 
 

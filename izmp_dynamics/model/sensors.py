@@ -4,7 +4,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.model.field_map import (
+    ORDERS,
+    FieldMap,
+    clock_setting,
+    field_map,
+    field_setting,
+    type_setting,
+)
 from izmp_dynamics.model.settings import setting
+from izmp_dynamics.model.signals import IMU, JOINT_STATE
 
 LONGEST_DELAY = 0.25
 """Delay of a sensor that can be corrected, in either direction [s]."""
@@ -41,6 +51,12 @@ class Joints:
     """Where the joint positions come from."""
 
     topic: str = setting('topic with sensor_msgs/JointState', default='joint_states')
+    type: str = type_setting(JOINT_STATE)
+    names: tuple[str, ...] = setting(
+        'joints whose positions the fields of another type are, in their order', default=()
+    )
+    positions: str | None = field_setting('joint positions, rad or m')
+    clock: str = clock_setting()
     stamps: str = setting(
         'publisher_clock: stamps that came in a burst are put back onto the clock of their '
         'publisher, if it is periodic (those of the sensors as well); as_is: they are not, and '
@@ -49,12 +65,37 @@ class Joints:
         choices=('publisher_clock', 'as_is'),
     )
 
+    def __post_init__(self) -> None:
+        if self.mapping is not None and not self.names:
+            raise RobotFileError(
+                f'names lists no joints; state those of positions of {self.type}, in their order.',
+                kind='field_missing', key='type', missing='names',
+            )  # fmt: skip
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            raise RobotFileError(
+                f"names has '{twice[0]}' twice.", kind='repeated_name', key='names', name=twice[0]
+            )
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """Which fields of another type are the positions."""
+        return field_map(self, {'positions': len(self.names)})
+
 
 @dataclass(frozen=True)
 class Imu:
     """The IMU on the root link."""
 
     topic: str = setting('topic with sensor_msgs/Imu', default='imu')
+    type: str = type_setting(IMU)
+    angular_velocity: str | None = field_setting('angular velocity, rad/s')
+    linear_acceleration: str | None = field_setting('specific force, m/s²')
+    orientation: str | None = field_setting('orientation, world_q_sensor; may be left out')
+    quaternion: str = setting(
+        'order of the orientation of another type', default=ORDERS[0], choices=ORDERS
+    )
+    clock: str = clock_setting()
     frame: str | None = setting(
         'link whose frame the IMU measures in; the frame_id of the messages if not given',
         default=None,
@@ -87,6 +128,15 @@ class Imu:
         default=0.0, unit='s', lower=-LONGEST_GYROSCOPE_DELAY, upper=LONGEST_GYROSCOPE_DELAY,
         hint='seconds, not milliseconds',
     )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        _ = self.mapping  # which refuses what does not go together
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """Which fields of another type are what."""
+        widths = {'angular_velocity': 3, 'linear_acceleration': 3, 'orientation': 4}
+        return field_map(self, widths, optional='orientation')
 
 
 @dataclass(frozen=True)

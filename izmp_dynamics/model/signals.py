@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from izmp_dynamics.model.field_map import FieldMap
+
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 IMU = 'sensor_msgs/msg/Imu'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
@@ -30,6 +32,7 @@ class Signal:
         required: whether nothing can be evaluated without it.
         mounted: whether it is a sensor that measures in the frame of a link.
         frame: link that the robot file states for it; None: the frame_id of its messages.
+        mapping: which fields of its messages are what; None of a standard type.
         link: whose frame counts where neither states one: None is the root.
     """
 
@@ -42,6 +45,7 @@ class Signal:
     mounted: bool = False
     frame: str | None = None
     link: str | None = None
+    mapping: FieldMap | None = None
 
     @property
     def kind(self) -> str:

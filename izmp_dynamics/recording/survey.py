@@ -126,7 +126,7 @@ class Survey:
         """Why no message has a position of a joint of the robot."""
         topic = self.topics.uses['joints'].topic
         batch = next(iter(self.topics.bag.batches([topic], 1.0)))
-        names = joint_state_batch(batch[topic]).names
+        names = self.topics.robot.joints.names or joint_state_batch(batch[topic]).names
         known = set(names) & set(self.model.joint_names)
         if known:
             return ReplayError(

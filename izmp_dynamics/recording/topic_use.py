@@ -13,6 +13,7 @@ from izmp_dynamics.bags.messages import imu_batch, joint_state_batch, pose_batch
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, WRENCH
+from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.sensing.wrench_check import NormalForceWatch
 from izmp_dynamics.signals.clock import AHEAD
 
@@ -59,6 +60,7 @@ class TopicUse:
         unset: messages whose stamp is zero or negative.
         frame_ids: frames seen in the headers.
         forces: of a force sensor, which forces it ever measured.
+        mapped: reads messages of another type.
     """
 
     signal: str
@@ -80,6 +82,7 @@ class TopicUse:
     unset: int = 0
     frame_ids: set[str] = field(default_factory=set)
     forces: NormalForceWatch = field(default_factory=NormalForceWatch)
+    mapped: MappedMessages | None = None
 
     @property
     def rate(self) -> float:
@@ -118,8 +121,10 @@ class TopicUse:
             The messages as the batch of `bags.messages` that belongs to the type.
         """
         messages = batch[self.topic]
-        if self.msgtype == JOINT_STATE:
-            read: Any = joint_state_batch(messages, joint_names)
+        if self.mapped is not None:
+            read: Any = self.mapped.read(messages, joint_names)
+        elif self.msgtype == JOINT_STATE:
+            read = joint_state_batch(messages, joint_names)
         else:
             read = {IMU: imu_batch, WRENCH: wrench_batch}.get(self.msgtype, pose_batch)(messages)
         self.count += len(messages)

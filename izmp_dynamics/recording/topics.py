@@ -11,6 +11,7 @@ from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
+from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.topic_use import TopicUse
 
 
@@ -113,8 +114,9 @@ class SignalTopics:
 
     def reset(self) -> None:
         """Reset the statistics of the topics."""
-        for signal, use in self.uses.items():
-            self.uses[signal] = TopicUse(signal, use.topic, use.msgtype)
+        for signal in self.robot.signals():
+            if signal.name in self.uses:
+                self._use(signal, self.uses[signal.name].topic)
 
     def leave_out_unusable(self) -> None:
         """Leave out the sensors that have fewer than two messages with a stamp.
@@ -148,9 +150,15 @@ class SignalTopics:
             )
         if not self.bag.topics[name].count:
             return False
-        self.bag.decoder(name)
-        self.uses[signal.name] = TopicUse(signal.name, name, msgtype)
+        self._use(signal, name)
         return True
+
+    def _use(self, signal: Signal, topic: str) -> None:
+        use = TopicUse(signal.name, topic, self.bag.topics[topic].msgtype)
+        typestore = self.bag.decoder(topic).typestore
+        if signal.mapping is not None:
+            use.mapped = MappedMessages(signal, typestore)
+        self.uses[signal.name] = use
 
     def _absence(self, wanted: str) -> tuple[str, str]:
         """Why a topic cannot be used: kind, and the beginning of a sentence."""

@@ -1,0 +1,196 @@
+"""Wanted numbers of messages of any type: found in its definition, taken from its bytes.
+
+Usage::
+
+    numbers = FieldNumbers(typestore, 'unitree_go/msg/LowState', parse('motor_state[0:12].q'))
+    numbers.take(layout)(rows)                   # (N, 12) float64 of rows that match the layout
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import BagError, UnknownNameError
+from izmp_dynamics.base.field_path import Step, Term
+from izmp_dynamics.base.finding import list_names
+
+_BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
+_TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
+
+
+class FieldNumbers:
+    """Numbers that some terms name.
+
+    Args:
+        typestore: rosbags typestore that knows the type.
+        msgtype: ROS type of the messages.
+        terms: what is wanted.
+
+    Attributes:
+        width: how many numbers a message has.
+        bits: size of the whole number that it is; None of several, or of floating-point numbers.
+
+    Raises:
+        BagError: the type has no such field, or it is no number; the message says what is valid.
+    """
+
+    def __init__(self, typestore: Any, msgtype: str, terms: Sequence[Term]) -> None:
+        self._terms = [
+            (list(_places(typestore, msgtype, term)), 1.0 if term.scale is None else term.scale)
+            for term in terms
+        ]
+        self.width = sum(len(places) for places, _ in self._terms)
+        base = self._terms[0][0][0][2]
+        whole = self.width == 1 and 'int' in base
+        self.bits = int(base.removeprefix('u').removeprefix('int')) if whole else None
+
+    def take(self, layout: CdrLayout) -> Callable[[Rows], Array]:
+        """Make what takes the numbers (N, width) out of rows (N, size) that match a layout.
+
+        Raises:
+            BagError: a sequence in these messages is too short.
+        """
+        parts = []
+        for places, scale in self._terms:
+            bytes_, dtype = [], np.dtype(np.float64)
+            for path, index, _ in places:
+                try:
+                    column = layout.columns(path)
+                except UnknownNameError as error:
+                    raise _too_short(path, layout) from error
+                if (index or 0) >= (column.shape[0] if column.shape else 1):
+                    raise _too_short(f'{path}[{index}]', layout)
+                dtype = column.dtype
+                begin = column.offset + (index or 0) * dtype.itemsize
+                bytes_ += range(begin, begin + dtype.itemsize)
+            parts.append((np.array(bytes_, np.intp), dtype, scale))
+
+        def numbers(rows: Rows) -> Array:
+            taken = [
+                np.take(rows, bytes_, axis=1).view(dtype).astype(np.float64) * scale
+                for bytes_, dtype, scale in parts
+            ]
+            return taken[0] if len(taken) == 1 else np.hstack(taken)
+
+        return numbers
+
+
+def is_time(typestore: Any, msgtype: str, path: str) -> bool:
+    """Whether a type has a time, as in a header, at a path."""
+    name = msgtype
+    for step in path.split('.'):
+        kind, detail = _fields(typestore, name).get(step, (0, None))
+        if kind != _NAME:
+            return False
+        name = detail
+    return name in _TIMES
+
+
+def numeric_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
+    """Name the fields of a type that are several numbers, each as it would be mapped."""
+    for name, (kind, detail) in _fields(typestore, msgtype).items():
+        if kind == _BASE:
+            continue
+        if kind == _NAME:
+            yield from (f'{name}.{path}' for path in numeric_arrays(typestore, detail))
+            continue
+        (element, inner), count = detail
+        elements = f'{name}[0:{count or "N"}]'
+        if element == _NAME:
+            numbers = _fields(typestore, inner).items()
+            yield from (f'{elements}.{f}' for f, (k, d) in numbers if k == _BASE and _is_number(d))
+        elif _is_number(inner):
+            yield elements
+
+
+def _places(typestore: Any, msgtype: str, term: Term) -> Iterator[tuple[str, int | None, str]]:
+    """Leaf, element and type of every number of a term."""
+    for path, index, base in _walk(typestore, '', (_NAME, msgtype), term.steps):
+        if not base.startswith(('int', 'uint', 'float', 'bool', 'byte', 'char')):
+            raise BagError(
+                f"'{term.path}' of {msgtype} is no number but a {base}.",
+                kind='no_number', field=term.path, msgtype=msgtype,
+            )  # fmt: skip
+        yield path, index, base
+
+
+def _walk(
+    store: Any, path: str, description: Any, steps: Sequence[Step]
+) -> Iterator[tuple[str, int | None, str]]:
+    kind, detail = description
+    if kind == _NAME and steps:
+        step = steps[0]
+        fields = _fields(store, detail)
+        if step.name not in fields:
+            raise BagError(
+                f"{detail} has no field '{step.name}'; valid: {', '.join(fields)}.",
+                kind='unknown_field', field=step.name, msgtype=detail, valid=tuple(fields),
+            )  # fmt: skip
+        inner = f'{path}.{step.name}' if path else step.name
+        yield from _elements(store, inner, fields[step.name], step, steps[1:])
+    elif steps:
+        raise BagError(
+            f"'{path}' has no fields; leave out '.{steps[0].name}'.",
+            kind='unknown_field', field=steps[0].name,
+        )  # fmt: skip
+    elif kind == _NAME:
+        for name, inner in _fields(store, detail).items():
+            yield from _elements(store, f'{path}.{name}', inner, Step(name, None, None), ())
+    else:
+        yield path, None, detail[0]
+
+
+def _elements(
+    store: Any, path: str, description: Any, step: Step, rest: Sequence[Step]
+) -> Iterator[tuple[str, int | None, str]]:
+    kind, detail = description
+    if kind in (_BASE, _NAME):
+        if step.begin is not None:
+            raise BagError(
+                f"'{path}' is no array; leave out its brackets.", kind='no_array', field=path
+            )
+        yield from _walk(store, path, description, rest)
+        return
+    element, count = detail
+    begin, end = step.begin or 0, step.end
+    if end is None and kind != _ARRAY:
+        raise BagError(
+            f"'{path}' has no fixed length; state which elements, as in {path}[0:12].",
+            kind='no_length', field=path,
+        )  # fmt: skip
+    end = count if end is None else end
+    if kind == _ARRAY and end > count:
+        raise BagError(
+            f"'{path}' has {count} elements; valid: [0:{count}] or less.",
+            kind='wrong_slice', field=path, length=count,
+        )  # fmt: skip
+    for index in range(begin, end):
+        if element[0] == _NAME:
+            yield from _walk(store, f'{path}[{index}]', element, rest)
+        elif rest:
+            yield from _walk(store, path, element, rest)
+        else:
+            yield path, index, element[1][0]
+
+
+def _fields(typestore: Any, name: str) -> dict[str, Any]:
+    if name not in typestore.fielddefs:
+        sentence = f"The definition of the message type '{name}' is not known."
+        raise BagError(sentence, kind='unknown_type', msgtype=name)
+    return dict(typestore.fielddefs[name][1])
+
+
+def _is_number(detail: Any) -> bool:
+    return detail[0] not in ('string', 'wstring')
+
+
+def _too_short(path: str, layout: CdrLayout) -> BagError:
+    alike = path.partition('[')[0]
+    there = [name for name in layout.paths if name.startswith(alike)]
+    return BagError(
+        f"A message of type {layout.msgtype} has no '{path}': it has {list_names(there)}.",
+        kind='sequence_too_short', field=path,
+    )  # fmt: skip
