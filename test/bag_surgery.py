@@ -132,7 +132,7 @@ class Draft:
         self.drop(topic)
         self.parts.extend(parts)
 
-    def write(self, path, storage='mcap'):
+    def write(self, path, storage='mcap', **options):
         """Write the bag; return its path."""
         logs = {}
         for part in self.parts:
@@ -140,7 +140,7 @@ class Draft:
             stamps.extend(part.received.tolist())
             raws.extend(part.raws())
         topics = [(*names, *log) for names, log in logs.items()]
-        return write_bag(path, topics + self.raw_topics, storage)
+        return write_bag(path, topics + self.raw_topics, storage, **options)
 
 
 def _part(messages):

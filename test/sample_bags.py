@@ -103,7 +103,7 @@ def imu_raws(count, start=START, step=2_000_000, frame='imu'):
     return stamps, raws
 
 
-def write_bag(path, logs, storage='mcap', version=8, mode='NONE', **definition):
+def write_bag(path, logs, storage='mcap', version=8, mode='NONE', typestore=TYPES, **definition):
     """Write a bag by rosbags alone: logs are (topic, msgtype, stamps, raws).
 
     `definition` may give msgdef and rihs01, which are otherwise the right ones.
@@ -113,7 +113,7 @@ def write_bag(path, logs, storage='mcap', version=8, mode='NONE', **definition):
     with writer:
         flat = []
         for topic, msgtype, stamps, raws in logs:
-            connection = writer.add_connection(topic, msgtype, typestore=TYPES, **definition)
+            connection = writer.add_connection(topic, msgtype, typestore=typestore, **definition)
             flat += [(stamp, connection, raw) for stamp, raw in zip(stamps, raws, strict=True)]
         for stamp, connection, raw in sorted(flat, key=lambda entry: entry[0]):
             writer.write(connection, stamp, raw)

@@ -55,7 +55,8 @@ class FieldNumbers:
         """
         parts = []
         for places, scale in self._terms:
-            bytes_, dtype = [], np.dtype(np.float64)
+            bytes_: list[int] = []
+            dtype: np.dtype[Any] = np.dtype(np.float64)
             for path, index, _ in places:
                 try:
                     column = layout.columns(path)

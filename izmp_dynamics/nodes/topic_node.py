@@ -17,6 +17,7 @@ from rclpy.qos import QoSProfile
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
@@ -101,6 +102,14 @@ class TopicNode(ManagedNode):
                 f"'{path}': imu.from_position is for recordings; a node needs the messages of an "
                 'IMU on imu.topic.',
                 kind='imu_from_position',
+                path=path,
+            )
+        mapped = [signal.key for signal in file.signals() if signal.mapping is not None]
+        if mapped:
+            raise RobotFileError(
+                f"'{path}': {list_names(mapped)} map fields of another message type, which is for "
+                'recordings; a node needs sensor_msgs/JointState and sensor_msgs/Imu.',
+                kind='mapped',
                 path=path,
             )
         self.receiver.longest_wait = None if self._reliable else self.age_limit

@@ -9,7 +9,7 @@ from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
-from izmp_dynamics.bags.messages import ImuBatch, JointStateBatch
+from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.model.field_map import RECEIVED, FieldMap
@@ -17,10 +17,13 @@ from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.signals.counter_clock import CounterClock
 
 CLOCK = 'clock'
-_XYZW = [1, 2, 3, 0]  # of w x y z
+_XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
 _MOST_LAYOUTS = 64
 
 Taken = tuple[Callable[[Any], Array], ...]
+
+_Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
+"""The attributes of `bags.messages.Stamped`, in their order."""
 
 
 class MappedMessages:
@@ -97,15 +100,14 @@ class MappedMessages:
             for k, (key, numbers) in enumerate(self._numbers.items())
         }  # fmt: skip
         received = messages.received[decoded.index]
-        frames = sorted({
-            str(group.layout.strings['header.frame_id'])
-            for group in decoded.groups
-            if 'header.frame_id' in group.layout.strings
-        })  # fmt: skip
+        frames = (group.layout.strings.get('header.frame_id', '') for group in decoded.groups)
         stamped = (
-            self._stamps(decoded, values, received), received, tuple(frames),
-            decoded.broken, decoded.fault,
-        )  # fmt: skip
+            self._stamps(decoded, values, received),
+            received,
+            tuple(sorted({str(frame) for frame in frames} - {''})),
+            decoded.broken,
+            decoded.fault,
+        )
         if self._map.names:
             return self._joints(stamped, values['positions'], joint_names)
         return self._imu(stamped, values)
@@ -137,7 +139,7 @@ class MappedMessages:
         path = self._map.clock.path
         return received if path == RECEIVED else decoded.column(path).astype(np.int64)
 
-    def _joints(self, stamped: Any, values: Array, wanted: Sequence[str]) -> JointStateBatch:
+    def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names
         place = {name: column for column, name in enumerate(names)}
         known = np.array([name in place for name in wanted], np.bool_)
@@ -148,11 +150,15 @@ class MappedMessages:
         present = np.tile(known, (len(values), 1))
         return JointStateBatch(*stamped, tuple(wanted), positions, present, absent, others)
 
-    def _imu(self, stamped: Any, values: Mapping[str, Array]) -> ImuBatch:
+    def _imu(self, stamped: _Stamped, values: Mapping[str, Array]) -> ImuBatch:
         force = values['linear_acceleration']
         orientations = values.get('orientation', np.zeros((len(force), 4)))
         if self._map.order == 'wxyz':
             orientations = orientations[:, _XYZW]
-        return ImuBatch(
-            *stamped, orientations, orientations.any(axis=1), values['angular_velocity'], force
-        )
+        known: Flags = np.asarray(orientations.any(axis=1))
+        return ImuBatch(*stamped, orientations, known, values['angular_velocity'], force)
+
+
+def other_order(orientations: Array, order: str) -> Array:
+    """(T, 4) quaternions x y z w that were read in one order as those of the other one."""
+    return orientations[:, _WXYZ if order == 'wxyz' else _XYZW]

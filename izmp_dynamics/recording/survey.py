@@ -11,16 +11,18 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import median
+from izmp_dynamics.model.field_map import ORDERS
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.recording.joint_names import JointNames
+from izmp_dynamics.recording.mapped import other_order
 from izmp_dynamics.recording.topic_use import credible
 from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
-from izmp_dynamics.sensing.imu_check import check_imu
+from izmp_dynamics.sensing.imu_check import ImuVerdict, check_imu
 from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.stability.held_joints import held_joints
 
@@ -285,14 +287,20 @@ class Survey:
                 signal='imu',
             )
         robot = self.topics.robot
-        verdict = check_imu(
-            stamps[credible],
-            omega[credible],
-            force[credible],
-            orientation[credible] if oriented.any() else None,
-            robot.imu.gravity_removed,
-            robot.gravity,
-        )
+
+        def check(quaternions: Array) -> ImuVerdict:
+            return check_imu(
+                stamps[credible],
+                omega[credible],
+                force[credible],
+                quaternions[credible] if oriented.any() else None,
+                robot.imu.gravity_removed,
+                robot.gravity,
+            )
+
+        verdict = check(orientation)
+        if robot.imu.orientation and verdict.kind == 'orientation_contradicts_gravity':
+            self._check_order(check(other_order(orientation, robot.imu.quaternion)))
         self.oriented = verdict.oriented
         self.findings += [Finding(verdict.kind, 'warning', text) for text in verdict.remarks]
         position = self.topics.uses.get('position')
@@ -308,6 +316,19 @@ class Survey:
         usual = np.array([median(column) for column in force[credible].T])
         in_root: Array = self.rig.imu.R @ usual
         return in_root
+
+    def _check_order(self, reordered: ImuVerdict) -> None:
+        """Refuse an order of the quaternion that gravity contradicts if it fits the other one."""
+        stated = self.topics.robot.imu.quaternion
+        other = next(order for order in ORDERS if order != stated)
+        if not reordered.remarks:
+            raise ReplayError(
+                f'imu: in the order {stated} the orientation contradicts gravity, in the order '
+                f'{other} it does not; state quaternion: {other}.',
+                kind='quaternion_order',
+                order=stated,
+                valid=other,
+            )
 
     def _check_accelerometers(self, read: dict[str, list[Any]], force: Array) -> None:
         """Compare every accelerometer with the median specific force (3,) of the root [m/s²]."""

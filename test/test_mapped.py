@@ -1,0 +1,203 @@
+"""Joints and IMU in messages of any type, by the fields that the robot file names."""
+
+import numpy as np
+import pytest
+import yaml
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import ReplayError, RobotFileError, SensingError
+from izmp_dynamics.base.field_path import Step, Term, parse
+from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.signals.counter_clock import CounterClock
+
+from .bag_surgery import IMU, JOINTS
+from .raising import raising
+
+LOW_STATE = 'my_robot/msg/LowState'
+MOTORS = 35
+STORE = get_typestore(Stores.LATEST)
+STORE.register({
+    **get_types_from_msg('int8 mode\nfloat64 q\nint8[2] temperature', 'my_robot/msg/Motor'),
+    **get_types_from_msg(
+        'float64[4] quaternion\nfloat64[3] gyroscope\ngeometry_msgs/Vector3 accelerometer',
+        'my_robot/msg/ImuState',
+    ),
+    **get_types_from_msg(
+        'uint8[3] head\nstd_msgs/Header header\nmy_robot/ImuState imu_state\n'
+        f'my_robot/Motor[{MOTORS}] motor_state\nuint32 tick\nfloat32[] currents\nstring name',
+        LOW_STATE,
+    ),
+})  # fmt: skip
+EVERY = slice(None)
+
+
+def blank(description):
+    """A value of this description, all zero."""
+    kind, detail = description
+    if kind == Nodetype.NAME:
+        fields = STORE.fielddefs[detail][1]
+        return STORE.types[detail](**{name: blank(field) for name, field in fields})
+    if kind == Nodetype.BASE:
+        return '' if detail[0] == 'string' else 0
+    element, count = detail
+    if element[0] == Nodetype.NAME:
+        return [blank(element)] * count
+    return np.zeros(count or 4, element[1][0])
+
+
+def low_states(draft, rows=EVERY, **changes):
+    """The joints and the IMU of a draft in messages of one type: their bytes."""
+    joints, imu = draft[JOINTS], draft[IMU]
+    layout = CdrLayout.of_message(STORE, LOW_STATE, blank((Nodetype.NAME, LOW_STATE)))
+    stamps = joints.stamps[rows]
+    values = {
+        'header.stamp': stamps,
+        'imu_state.quaternion': imu['orientation'][rows][:, [3, 0, 1, 2]],
+        'imu_state.gyroscope': imu['angular_velocity'][rows],
+        'imu_state.accelerometer': imu['linear_acceleration'][rows],
+        'tick': (stamps - stamps[0]) // 10**6 + 7,
+    }
+    for k, column in enumerate(joints['position'][rows].T):
+        values[f'motor_state[{k}].q'] = column
+    return [row.tobytes() for row in layout.encode_rows(len(stamps), values | changes)]
+
+
+@pytest.fixture(scope='module')
+def mapped(sound, robot_content, tmp_path_factory):
+    """Makes the robot file of such a bag, with changes, and the bag."""
+    folder = tmp_path_factory.mktemp('mapped')
+    draft = sound.copy()
+    draft.raw_topics = [
+        ('/lowstate', LOW_STATE, draft[JOINTS].received.tolist(), low_states(draft))
+    ]
+    draft.drop(JOINTS)
+    draft.drop(IMU)
+    bag = draft.write(folder / 'bag', typestore=STORE)
+    joints = {
+        'topic': 'lowstate', 'type': LOW_STATE, 'names': list(sound[JOINTS].like['name']),
+        'positions': 'motor_state[0:31].q',
+    }  # fmt: skip
+    imu = {
+        'topic': 'lowstate', 'type': LOW_STATE, 'frame': 'imu_link', 'quaternion': 'wxyz',
+        'angular_velocity': 'imu_state.gyroscope', 'orientation': 'imu_state.quaternion',
+        'linear_acceleration': 'imu_state.accelerometer',
+    }  # fmt: skip
+
+    def robot(joints_changes=(), imu_changes=()):
+        content = {
+            'joints': {**joints, **dict(joints_changes)},
+            'imu': {**imu, **dict(imu_changes)},
+        }
+        file = folder / 'robot.yaml'
+        file.write_text(yaml.safe_dump(robot_content | content, sort_keys=False))
+        return load_robot_file(file)
+
+    return robot, bag
+
+
+def test_mapped_fields_are_the_standard_messages(mapped, sound_results):
+    robot, bag = mapped
+    found = evaluate_bag(bag, robot())
+    for name, track in found.tracks.items():
+        known = np.isfinite(track.wrench)
+        np.testing.assert_array_equal(track.wrench[known], sound_results.wrenches[name][known])
+        assert known.any()
+    used = [(each.msgtype, each.count) for each in found.health if each.topic == '/lowstate']
+    assert used == 2 * [(LOW_STATE, 1000)]
+
+
+POSITIONS, OMEGA, FORCE = 'positions', 'angular_velocity', 'linear_acceleration'
+MISTAKES = {
+    'an unknown field': (POSITIONS, 'motor_state[0:31].angle', 'unknown_field', 'valid: mode, q'),
+    'fields of a number': (POSITIONS, 'motor_state[0:31].q.x', 'unknown_field', 'leave out'),
+    'too long a slice': (POSITIONS, 'motor_state[5:36].q', 'wrong_slice', 'valid: [0:35]'),
+    'too few numbers': (POSITIONS, 'motor_state[0:30].q', 'wrong_width', '31 joints'),
+    'no slice of a sequence': (OMEGA, 'currents', 'no_length', 'currents[0:12]'),
+    'a text': (OMEGA, 'name', 'no_number', 'string'),
+    'no array': (OMEGA, 'tick[0:3]', 'no_array', 'leave out'),
+    'a quaternion as a vector': (OMEGA, 'imu_state.quaternion', 'wrong_width', 'gives 4 numbers'),
+    'the other order': ('quaternion', 'xyzw', 'quaternion_order', 'quaternion: wxyz'),
+    'units of g': (FORCE, 'imu_state.accelerometer * 0.102', 'imu_in_g', 'm/s²'),
+    'a counter without a unit': ('clock', 'tick', 'no_unit', 'tick * 0.001'),
+    'a clock that is not there': ('clock', 'header.time', 'unknown_field', 'received'),
+    'no frame': ('frame', None, 'no_frame_id', 'frame: LINK'),
+}
+
+
+@pytest.mark.parametrize(('key', 'value', 'kind', 'says'), MISTAKES.values(), ids=MISTAKES)
+def test_a_mapping_that_does_not_fit_the_messages_says_what_would(mapped, key, value, kind, says):
+    robot, bag = mapped
+    changes = {key: value}
+    file = robot(changes) if key == POSITIONS else robot(imu_changes=changes)
+    model = load_model(file.read_urdf(), file.root)
+    with pytest.raises((ReplayError, SensingError)) as caught, BagReader(bag) as reader:
+        Recording(reader, file, model)
+    assert caught.value.kind == kind, str(caught.value)
+    assert says in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+UNFIT = {
+    'no field': ({'positions': 'motor_state[0-12].q'}, 'no_field'),
+    'an empty slice': ({'positions': 'motor_state[3:3].q'}, 'no_field'),
+    'no positions': ({'positions': None}, 'field_missing'),
+    'no names': ({'names': None}, 'field_missing'),
+    'a name twice': ({'names': ['hip', 'hip']}, 'repeated_name'),
+    'no type': ({'type': None}, 'needless_mapping'),
+    'another type': ({'type': 'LowState'}, 'no_type'),
+}
+
+
+@pytest.mark.parametrize(('changes', 'kind'), UNFIT.values(), ids=UNFIT)
+def test_a_mapping_that_is_none_is_refused_with_its_line(mapped, changes, kind):
+    with raising(RobotFileError, kind) as caught:
+        mapped[0](changes)
+    assert 'line' in str(caught.value)
+
+
+def test_one_topic_gives_two_signals_only_where_both_are_mapped(mapped):
+    with raising(RobotFileError, 'repeated_name'):
+        mapped[0](
+            dict.fromkeys(('type', 'names', 'positions')),
+            dict.fromkeys(('type', 'orientation', 'angular_velocity', 'linear_acceleration'))
+            | {'quaternion': 'xyzw'},
+        )
+
+
+def test_paths_of_fields():
+    assert parse('a.b[2] * -0.5, c[0:3].d') == (
+        Term('a.b[2]', (Step('a', None, None), Step('b', 2, 3)), -0.5),
+        Term('c[0:3].d', (Step('c', 0, 3), Step('d', None, None)), None),
+    )
+
+
+MS = 10**6
+
+
+def test_a_counter_dates_messages_by_what_it_advances():
+    """It wraps, its robot restarts, and messages are held up; in pieces of any length."""
+    counts = np.array([2**32 - 2, 2**32 - 1, 0, 2, 1, 500, 501, 502, 7, 9])
+    received = np.array([10, 11, 12, 14, 15, 513, 900, 901, 5000, 5002]) * MS
+    expected = np.array([10, 11, 12, 14, 13, 512, 513, 514, 4613, 4615]) * MS
+    np.testing.assert_array_equal(CounterClock(1e-3, 32).stamps(counts, received), expected)
+    clock = CounterClock(1e-3, 32)
+    pieces = [clock.stamps(counts[k : k + 1], received[k : k + 1]) for k in range(len(counts))]
+    np.testing.assert_array_equal(np.concatenate(pieces), expected)
+
+
+def test_a_counter_and_the_time_of_recording_are_clocks(mapped, sound_results):
+    robot, bag = mapped
+    tick = {'clock': 'tick * 0.001'}
+    for clocks in ((tick, tick), ({'clock': 'received'}, {'clock': 'received'})):
+        found = evaluate_bag(bag, robot(*clocks)).tracks['mr_ad']
+        known = np.isfinite(found.wrench)
+        np.testing.assert_allclose(
+            found.wrench[known], sound_results.wrenches['mr_ad'][known], atol=1e-6
+        )
+        assert known.any()
