@@ -18,12 +18,11 @@ ORDERS = ('xyzw', 'wxyz')
 _TYPE = re.compile(r'[A-Za-z]\w*/msg/[A-Za-z]\w*')
 
 
-def type_setting(default: str) -> Any:
+def type_setting() -> Any:
     """Declare the type of a signal's messages."""
     return setting(
-        'type of the messages, as in ros2 topic info; of another one state which of its fields '
-        'are what',
-        default=default,
+        'another type of the messages, as in ros2 topic info, of which fields are mapped',
+        default=None,
     )
 
 
@@ -75,11 +74,11 @@ def field_map(settings: Any, widths: Mapping[str, int], optional: str = '') -> F
     """
     stated = {key: getattr(settings, key) for key in widths}
     stated = {key: text for key, text in stated.items() if text is not None}
-    if settings.type == type(settings).type:
+    if settings.type is None:
         for key in (*stated, *_stated(settings)):
             raise RobotFileError(
-                f'{key} maps a field of another message type, but {settings.type} needs no '
-                f'mapping; state type as well, or leave {key} out.',
+                f'{key} is for messages of another type, which is not stated; state type as well, '
+                f'or leave {key} out.',
                 kind='needless_mapping', key=key,
             )  # fmt: skip
         return None
@@ -99,13 +98,13 @@ def field_map(settings: Any, widths: Mapping[str, int], optional: str = '') -> F
     if len(clock) > 1:
         raise RobotFileError('clock is one field.', kind='no_field', key='clock')
     order = getattr(settings, 'quaternion', ORDERS[0])
-    names = getattr(settings, 'names', ())
+    names = getattr(settings, 'names', None) or ()
     return FieldMap(settings.type, fields, widths, clock[0], names, order)
 
 
 def _stated(settings: Any) -> Iterator[str]:
-    """Keys without effect on a standard type that are stated."""
-    for key, default in (('names', ()), ('quaternion', ORDERS[0]), ('clock', 'header.stamp')):
+    """Keys that are stated, but have no effect on messages of the standard type."""
+    for key, default in (('names', None), ('quaternion', ORDERS[0]), ('clock', 'header.stamp')):
         if getattr(settings, key, default) != default:
             yield key
 

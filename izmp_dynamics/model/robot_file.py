@@ -29,7 +29,7 @@ from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
-from izmp_dynamics.model.signals import IMU, POSES, POSITIONS, WRENCH, Signal
+from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
 from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
 
 
@@ -142,12 +142,12 @@ class RobotFile:
     def signals(self) -> Iterator[Signal]:
         """List the signals that the robot publishes; an IMU derived from the pose is none."""
         yield Signal(
-            'joints', 'joints', self.joints.topic, (self.joints.type,), 'joint positions',
-            required=True, mapping=self.joints.mapping,
+            'joints', 'joints', self.joints.topic, (self.joints.type or JOINT_STATE,),
+            'joint positions', required=True, mapping=self.joints.mapping,
         )  # fmt: skip
         if not self.imu.from_position:
             yield Signal(
-                'imu', 'imu', self.imu.topic, (self.imu.type,),
+                'imu', 'imu', self.imu.topic, (self.imu.type or IMU,),
                 'angular velocity and specific force of the root',
                 required=True, mounted=True, frame=self.imu.frame, mapping=self.imu.mapping,
             )  # fmt: skip

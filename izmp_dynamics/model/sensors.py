@@ -14,7 +14,6 @@ from izmp_dynamics.model.field_map import (
     type_setting,
 )
 from izmp_dynamics.model.settings import setting
-from izmp_dynamics.model.signals import IMU, JOINT_STATE
 
 LONGEST_DELAY = 0.25
 """Delay of a sensor that can be corrected, in either direction [s]."""
@@ -51,9 +50,9 @@ class Joints:
     """Where the joint positions come from."""
 
     topic: str = setting('topic with sensor_msgs/JointState', default='joint_states')
-    type: str = type_setting(JOINT_STATE)
-    names: tuple[str, ...] = setting(
-        'joints whose positions the fields of another type are, in their order', default=()
+    type: str | None = type_setting()
+    names: tuple[str, ...] | None = setting(
+        'joints whose positions the fields of another type are, in their order', default=None
     )
     positions: str | None = field_setting('joint positions, rad or m')
     clock: str = clock_setting()
@@ -71,7 +70,8 @@ class Joints:
                 f'names lists no joints; state those of positions of {self.type}, in their order.',
                 kind='field_missing', key='type', missing='names',
             )  # fmt: skip
-        twice = [name for name in self.names if self.names.count(name) > 1]
+        names = self.names or ()
+        twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise RobotFileError(
                 f"names has '{twice[0]}' twice.", kind='repeated_name', key='names', name=twice[0]
@@ -80,7 +80,7 @@ class Joints:
     @property
     def mapping(self) -> FieldMap | None:
         """Which fields of another type are the positions."""
-        return field_map(self, {'positions': len(self.names)})
+        return field_map(self, {'positions': len(self.names or ())})
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Imu:
     """The IMU on the root link."""
 
     topic: str = setting('topic with sensor_msgs/Imu', default='imu')
-    type: str = type_setting(IMU)
+    type: str | None = type_setting()
     angular_velocity: str | None = field_setting('angular velocity, rad/s')
     linear_acceleration: str | None = field_setting('specific force, m/s²')
     orientation: str | None = field_setting('orientation, world_q_sensor; may be left out')
