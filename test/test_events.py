@@ -99,6 +99,39 @@ def test_ahead_is_where_the_soles_point(degrees, edge, side):
     assert found['push'].startswith(f'Pushed from {side} with 42.0 N')
 
 
+@pytest.mark.parametrize(
+    ('direction', 'begin', 'pushes'),
+    [
+        ([0.2, 0.1, -1.0], 0.0, 0),  # a stumble: as the foot lands, and no longer
+        ([0.2, 0.1, -1.0], 0.17, 1),  # on one foot, with nothing that lands or lifts off
+        ([0.0, 1.0, -0.2], 0.0, 1),
+    ],
+)
+def test_a_vertical_shock_while_a_foot_lands_is_no_push(direction, begin, pushes):
+    evaluation = walking(duration=8.0)
+    loaded, time = evaluation.feet[0].loaded, evaluation.time
+    lands = time[1:][loaded[1:] & ~loaded[:-1]][2]
+    force = np.random.default_rng(0).normal(0.0, 0.5, (len(time), 3))
+    force[(time >= lands + begin) & (time < lands + begin + 0.08)] += 60.0 * np.array(direction)
+    force = np.einsum('kji,kj->ki', evaluation.nif_R_root(), force)
+    summary = summary_of(replace(evaluation, external_force=force))
+    assert len(summary.pushes) == pushes
+    assert len(summary.external_forces.errors) == 1 - pushes
+
+
+def test_a_push_on_a_robot_that_tips_is_level_by_gravity():
+    """Its sole, and so the ground's normal, is tilted by 40°."""
+    evaluation = standing(duration=6.0)
+    within = (evaluation.time >= 4.0) & (evaluation.time < 4.18)
+    up = evaluation.normal
+    tilted = np.where(within[:, None], np.cross([0.0, 1.0, 0.0], up) * 0.64 + up * 0.77, up)
+    tilted /= np.linalg.norm(tilted, axis=1)[:, None]
+    force = np.where(within[:, None], evaluation.nif_R_root()[:, 0] * 42.0, 0.0)
+    seen = replace(evaluation, up=up, normal=tilted, external_force=force)
+    (push,) = events(seen, 'push')
+    assert push.sentence == 'Pushed from behind with 42.0 N for 0.18 s'
+
+
 @pytest.mark.parametrize(('ended', 'named'), [(0.08, True), (0.2, False)])
 def test_a_push_that_ended_longer_ago_than_is_averaged_is_no_cause(ended, named):
     evaluation = standing(duration=6.0, offset=bump(4.0, 0.4, 0.12), cop_limit=0.2)

@@ -299,3 +299,14 @@ def test_a_push_of_short_pieces_is_one_and_outliers_are_none():
     assert find_forces(stamped(3000, 1), outliers, WEIGHT) == ()
     outliers[2500:2515, 1] = 40.0  # a piece by itself is too short, as before
     assert find_forces(stamped(3000, 1), outliers, WEIGHT) == ()
+
+
+def test_what_is_left_over_near_a_push_does_not_dilute_it():
+    """A robot that falls slides on its soles before and after 64 N act for 0.15 s."""
+    force = np.zeros((500, 3))
+    force[200:219] = [0.0, 64.0, 0.0]
+    for first in (192, 225, 234, 245):
+        force[first : first + 2] = [8.0, -8.0, 2.0]
+    (found,) = find_forces(stamped(500), force, WEIGHT)
+    assert found.force == pytest.approx([0.0, 64.0, 0.0])
+    assert (found.start, found.end) == (stamped(500)[200], stamped(500)[219])

@@ -48,6 +48,7 @@ def balance(com, velocity, middles=MIDDLES, loaded=(True, True), lifted=(0.0, 0.
         foot=foot,
         loaded=np.array(np.broadcast_to(loaded, (count, 2)), order='C'),
         noise=np.zeros((count, 3, 3)),
+        assumed=np.zeros(count, dtype=bool),
     )
 
 
@@ -286,6 +287,7 @@ def trotting(sideways, lifted_for):
         foot=foot,
         loaded=loaded,
         noise=np.zeros((count, 3, 3)),
+        assumed=np.zeros(count, dtype=bool),
     )
 
 

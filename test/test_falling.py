@@ -64,6 +64,16 @@ def test_an_alarm_holds_while_joints_are_learned_and_has_to_be_raised_again(judg
     assert again.alarm[-1]
 
 
+def test_without_an_orientation_the_probability_says_so(tipping):
+    rig, groups, given = tipping
+    unmeasured = given.up.copy()
+    unmeasured[1] = np.nan
+    signals = given.joints, given.root, given.up, unmeasured, given.ground
+    risk = FallStage(rig).evaluate(*signals, groups)
+    assert 'No orientation' not in risk.sentence(0)
+    assert risk.sentence(1).count(' No orientation of the root is measured: the vertical') == 1
+
+
 @pytest.mark.parametrize('feeding', [chunks, singles])
 def test_the_risk_of_one_instant_and_of_many_is_the_same_bit_for_bit(biped31, feeding):
     """The feet carry in turn, so that the gait is learned as well."""

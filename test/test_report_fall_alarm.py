@@ -42,6 +42,19 @@ def test_a_recording_without_an_alarm_states_the_largest_probability():
     assert check_limits(summary, limits)[0].met
 
 
+@pytest.mark.parametrize(('part', 'said'), [(0.0, False), (0.25, True)])
+def test_a_recording_without_an_orientation_says_so_beside_the_probability(part, said):
+    evaluation = standing(duration=4.0)
+    risk, none = np.full(len(evaluation.time), 0.99), np.zeros(len(evaluation.time), dtype=bool)
+    assumed = evaluation.time < 4.0 * part
+    summary = summary_of(
+        replace(evaluation, fall_probability=risk, fall_alarm=none, fall_assumed=assumed)
+    )
+    text = summary_lines(summary)[-1]
+    assert ('No orientation of the root is measured for 1.00 s of it' in text) == said
+    assert text.removeprefix('Fall alarm: ') == summary.as_dict()['fall_alarm']['sentence']
+
+
 def test_of_a_few_instants_nothing_can_be_said():
     alarm = alarmed(standing(duration=0.4)).fall_alarm
     assert alarm.count is None

@@ -24,6 +24,9 @@ SHORTEST = 0.02
 APART = 0.1
 """Forces with less time between them are parts of one, which noise cuts into pieces [s]."""
 
+WEAK = 0.5
+"""Not so those before and after that are weaker than this part of the strongest [-]."""
+
 
 @dataclass(frozen=True)
 class ExternalForce:
@@ -72,9 +75,9 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
 
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
-        median size, in the order of time. Those less than APART from each other are one, which
-        must have been above for at least SHORTEST in sum; a single sample that lasted less is an
-        outlier and counts for nothing.
+        median size, in the order of time. Those less than APART from each other are one, from the
+        first to the last that is not WEAK. It must have been above for at least SHORTEST in sum;
+        a single sample that lasted less is an outlier and counts for nothing.
     """
     size = np.linalg.norm(force, axis=1)
     typical = median(size)
@@ -90,7 +93,8 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
     for pieces in np.split(kept, apart):
         if lasted[pieces].sum() < shortest:
             continue
-        one, other = pieces[0], pieces[-1]
+        strength = np.array([size[starts[k] : ends[k]].mean() for k in pieces])
+        one, other = pieces[strength >= WEAK * strength.max()][[0, -1]]
         mean = np.nanmean(force[starts[one] : ends[other]], axis=0)
         found.append(ExternalForce(int(begin[one]), int(after[other]), mean))
     return tuple(found)

@@ -80,14 +80,15 @@ class FallStage:
             joints.accelerations, feet.corners, feet.foot, up, ground.loaded, feet.forces,
         )  # fmt: skip
         noise = self._noise.push(joints.stamps, change, self._ratio)
-        if not all_finite(measured):
-            guessed: Array = ~np.isfinite(measured).all(axis=1) * UNMEASURED**2
+        assumed = ~np.asarray(np.isfinite(measured).all(axis=1))
+        if assumed.any():
             height = np.einsum('ki,ki->k', up, com - feet.corners.mean(axis=1))
-            error = guessed * self._robot.gravity * np.nan_to_num(height)
+            error = assumed * UNMEASURED**2 * self._robot.gravity * np.nan_to_num(height)
             noise = noise + error[:, None, None] * np.eye(3)
         return self._alarm.push(
             Balance(
-                joints.stamps, up, com, velocity, feet.corners, feet.foot, ground.loaded, noise
+                joints.stamps, up, com, velocity, feet.corners, feet.foot, ground.loaded, noise,
+                assumed,
             ),
             self._overlap,
         )  # fmt: skip

@@ -155,7 +155,9 @@ class Collector:
         yield 'external_force', (nothing if external is None else external)[:, :3]
         yield 'up', results.up
         yield 'fall_probability', nothing[:, 0] if fall is None else fall.probability
-        yield 'fall_alarm', np.zeros(len(stamps), np.bool_) if fall is None else fall.alarm
+        for name in ('alarm', 'assumed'):
+            none = np.zeros(len(stamps), np.bool_)
+            yield f'fall_{name}', none if fall is None else getattr(fall, name)
         for name in TRACKS:
             yield f'{name}.wrench', results.wrenches.get(name, nothing)
             yield f'{name}.point', results.points.get(name, nothing[:, :3])
@@ -198,7 +200,7 @@ class Collector:
             Track(name, *(self._join(f'{name}.{part}') for part in ('wrench', 'point', 'margin')))
             for name in TRACKS
         )
-        alarm = self._join('fall_alarm')
+        alarm, assumed = self._join('fall_alarm'), self._join('fall_assumed')
         known = {
             name: self._known(name)
             for name in (
@@ -224,6 +226,7 @@ class Collector:
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
             **known,
             fall_alarm=None if known['fall_probability'] is None else alarm,
+            fall_assumed=None if known['fall_probability'] is None else assumed,
             settle_time=filter_settle_time(robot, recording.groups[0].period),
             filtering=filter_in_words(robot),
             filter_bandwidth=filter_bandwidth(robot),

@@ -34,6 +34,7 @@ class Balance:
         foot: (C,) which of the F feet each corner belongs to.
         loaded: (K, F) which feet carry load.
         noise: (K, 3, 3) covariance of the noise of the velocity [m²/s²].
+        assumed: (K,) whether `up` is not that of a measured orientation.
     """
 
     stamps: Stamps
@@ -44,6 +45,7 @@ class Balance:
     foot: Indices
     loaded: Flags
     noise: Array
+    assumed: Flags
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class FallRisk:
         deviation: (K,) standard deviation of the margin [m].
         direction: (K, 2) where that is: ahead and to the left.
         stepping: (K,) whether the steps of its walk are counted on.
+        assumed: (K,) whether the vertical is not that of a measured orientation.
         unknown: why nothing is known at any instant; empty: something may be.
     """
 
@@ -67,19 +70,20 @@ class FallRisk:
     deviation: Array
     direction: Array
     stepping: Flags
+    assumed: Flags
     unknown: str = ''
 
     @classmethod
     def nothing(cls, count: int, why: str) -> 'FallRisk':
         """Of so many instants nothing is known, and why."""
         nowhere, none = np.full(count, np.nan), np.zeros(count, dtype=np.bool_)
-        return cls(nowhere, none, nowhere, nowhere, np.full((count, 2), np.nan), none, why)
+        return cls(nowhere, none, nowhere, nowhere, np.full((count, 2), np.nan), none, none, why)
 
     def select(self, rows: Flags | slice) -> 'FallRisk':
         """Return the instants that a mask or a slice selects."""
         return FallRisk(
             self.probability[rows], self.alarm[rows], self.margin[rows], self.deviation[rows],
-            self.direction[rows], self.stepping[rows], self.unknown,
+            self.direction[rows], self.stepping[rows], self.assumed[rows], self.unknown,
         )  # fmt: skip
 
     def sentence(self, row: int = 0) -> str:
@@ -97,6 +101,7 @@ class FallRisk:
             f'{1e3 * self.deviation[row]:.0f} mm {side} the set from which the {by} can bring '
             f'the robot to rest, {_where(self.direction[row])}: it falls within '
             f'{HORIZON:g} s with a probability of {100.0 * self.probability[row]:.0f} %.'
+            f'{without_orientation() if self.assumed[row] else ""}'
         )
 
 
@@ -146,7 +151,9 @@ class FallAlarm:
             changed, self._carried, probability, margin, deviation, direction, stepping,
         )  # fmt: skip
         alarm = self._rule.push(times, probability, overlap)
-        return FallRisk(probability, alarm, margin, deviation, direction, stepping)
+        return FallRisk(
+            probability, alarm, margin, deviation, direction, stepping, balance.assumed
+        )
 
     def push_unknown(self, stamps: Stamps, why: str) -> FallRisk:
         """Take the next instants (K,) [ns], of which nothing is known, and why."""
@@ -168,6 +175,15 @@ class FallAlarm:
             self._gait.see(float(times[row]), places[row], loaded[row])
             gaits.append(self._gait.numbers)
         return np.array(gaits), changed
+
+
+def without_orientation(lasting: str = '') -> str:
+    """What to add to a probability without a measured orientation, `lasting` e.g. ' for 3 s'."""
+    return (
+        f' No orientation of the root is measured{lasting}: the vertical follows from gyroscope '
+        'and accelerometer, or from the soles, so the probability may be far too high while the '
+        'robot rocks, and too low while it leans.'
+    )
 
 
 def _where(direction: Array) -> str:

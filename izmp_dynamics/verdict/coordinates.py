@@ -7,6 +7,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.timeline import Indices, Timeline
 
 SAMPLES = 200
@@ -43,6 +44,15 @@ class Coordinates:
     def seen_ahead(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame to forward, left and up: (S, 3)."""
         seen: Array = rotated(self._ahead_R_nif @ self.evaluation.nif_R_root(rows), vectors)
+        return seen
+
+    def seen_upright(self, vectors: Array, rows: slice) -> Array:
+        """The same with up against gravity where that is known: a falling robot tilts its soles."""
+        normal, up = self.evaluation.normal[rows], self.evaluation.up
+        if up is not None:
+            normal = np.where(finite_rows(up[rows])[:, None], up[rows], normal)
+        level_R_root = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
+        seen: Array = rotated(self._ahead_R_nif @ level_R_root, vectors)
         return seen
 
     @cached_property

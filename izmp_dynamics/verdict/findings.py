@@ -373,5 +373,6 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
             'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
             f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences are '
-            'usual in this recording: they are errors of model or sensors, not pushes.',
+            'usual in this recording, or vertical as a foot lands: they are errors of model or '
+            'sensors, not pushes.',
         )

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, finite_rows
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
+from izmp_dynamics.verdict.events.contact import LANDING
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.verdict.timeline import Mask, changes
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -25,7 +26,7 @@ class PushStatistics:
         duration: [s].
         forward: mean force ahead, by the x axes of the soles, else of the root [N].
         left: to the left [N].
-        up: along the ground normal [N].
+        up: against gravity, where that is not known along the ground normal [N].
         significance: its size in standard deviations of the mean force that is left unexplained
             over as long a time, by the covariance of the gap between MR-AD and the feet.
     """
@@ -97,7 +98,7 @@ def external_forces(scene: Scene) -> ExternalForces:
     settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
 
     def seen(rows: slice) -> Array:
-        return np.where(settled[rows, None], scene.seen_ahead(force[rows], rows), np.nan)
+        return np.where(settled[rows, None], scene.seen_upright(force[rows], rows), np.nan)
 
     level = scene.columns.by_blocks(len(stamps), seen)
     found = find_forces(stamps, level, scene.weight)
@@ -108,6 +109,9 @@ def external_forces(scene: Scene) -> ExternalForces:
     sizes, stands_out = significance(
         scene.timeline.time, level, events, LEAST_PART * scene.weight / LEAST_SIGMA
     )
+    exchanged = _exchanges(scene)
+    for k, rows in enumerate(slice(*event) for event in events):
+        stands_out[k] &= not _is_of_contact(level[rows], exchanged[rows])
     forces = [
         PushStatistics(
             (push.start - int(stamps[0])) / NANOSECONDS,
@@ -124,6 +128,26 @@ def external_forces(scene: Scene) -> ExternalForces:
         for one in (True, False)
     )
     return ExternalForces(pushes, errors)
+
+
+def _exchanges(scene: Scene) -> Mask:
+    """(K,) instants at which a foot lands or lifts off, and those within `LANDING` of it."""
+    timeline = scene.timeline
+    found: Mask = np.zeros(len(timeline.time), dtype=np.bool_)
+    for foot in scene.evaluation.feet:
+        for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
+            found[timeline.within(at - LANDING, at + LANDING)] = True
+    return found
+
+
+def _is_of_contact(force: Array, exchanged: Mask) -> bool:
+    """Whether a force (T, 3) is vertical and mostly there while load is exchanged (T,).
+
+    A foot that lands hard shakes structure and sensors: what is left over is no push.
+    """
+    forward, left, up = np.nanmean(force, axis=0)
+    calm = force[~exchanged & finite_rows(force), 2]
+    return bool(abs(up) > np.hypot(forward, left) and abs(calm.sum()) <= 0.5 * len(calm) * abs(up))
 
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.stability.alarm_rule import HORIZON
+from izmp_dynamics.stability.fall_alarm import without_orientation
 from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.capture import capture_margins, half_width, slope
 from izmp_dynamics.verdict.events.event import Event
@@ -219,6 +220,10 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     )
     if known < 0.99 * scene.timeline.duration:
         sentence += f' It is known for {seconds(known)} of {seconds(scene.timeline.duration)}.'
+    if scene.evaluation.fall_assumed is not None:
+        assumed = scene.timeline.total(scene.evaluation.fall_assumed & np.isfinite(probability))
+        if assumed > 0.01 * known:
+            sentence += without_orientation(f' for {seconds(assumed)} of it')
     return FallAlarmStatistics(
         count=None if too_short else len(found),
         first=found[0].begin if found else np.nan,
