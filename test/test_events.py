@@ -128,8 +128,8 @@ def test_a_push_on_a_robot_that_tips_is_level_by_gravity():
     tilted /= np.linalg.norm(tilted, axis=1)[:, None]
     force = np.where(within[:, None], evaluation.nif_R_root()[:, 0] * 42.0, 0.0)
     seen = replace(evaluation, up=up, normal=tilted, external_force=force)
-    (push,) = events(seen, 'push')
-    assert push.sentence == 'Pushed from behind with 42.0 N for 0.18 s'
+    (push,) = summary_of(seen).pushes
+    assert push.force == pytest.approx([42.0, 0.0, 0.0], abs=0.1)
 
 
 @pytest.mark.parametrize(('ended', 'named'), [(0.08, True), (0.2, False)])

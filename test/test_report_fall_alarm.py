@@ -47,12 +47,16 @@ def test_a_recording_without_an_orientation_says_so_beside_the_probability(part,
     evaluation = standing(duration=4.0)
     risk, none = np.full(len(evaluation.time), 0.99), np.zeros(len(evaluation.time), dtype=bool)
     assumed = evaluation.time < 4.0 * part
-    summary = summary_of(
-        replace(evaluation, fall_probability=risk, fall_alarm=none, fall_assumed=assumed)
-    )
+    seen = replace(evaluation, fall_probability=risk, fall_alarm=none, fall_assumed=assumed)
+    summary = summary_of(seen)
     text = summary_lines(summary)[-1]
     assert ('No orientation of the root is measured for 1.00 s of it' in text) == said
     assert text.removeprefix('Fall alarm: ') == summary.as_dict()['fall_alarm']['sentence']
+    to_the_end = replace(seen, fall_alarm=~none, fall_assumed=np.full(len(risk), said))
+    open_end = summary_of(to_the_end)
+    alarm = next(event for event in open_end.events if event.kind == 'fall alarm')
+    for sentence in (open_end.verdict.text, alarm.sentence):
+        assert ('probability 99.0 %, without a measured orientation' in sentence) == said
 
 
 def test_of_a_few_instants_nothing_can_be_said():

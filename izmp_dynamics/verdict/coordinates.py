@@ -47,7 +47,7 @@ class Coordinates:
         return seen
 
     def seen_upright(self, vectors: Array, rows: slice) -> Array:
-        """The same with up against gravity where that is known: a falling robot tilts its soles."""
+        """The same, up against gravity where that is known: a falling robot tilts its soles."""
         normal, up = self.evaluation.normal[rows], self.evaluation.up
         if up is not None:
             normal = np.where(finite_rows(up[rows])[:, None], up[rows], normal)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Indices
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.signals.matched_filter import bandwidth
@@ -359,11 +360,20 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
         return
     if raised[known[-1]]:
         calm = np.flatnonzero(~raised[: known[-1]])
-        begin, last = time[calm[-1] + 1 if len(calm) else 0], percent(probability[known[-1]])
+        begin = time[calm[-1] + 1 if len(calm) else 0]
         until = time[scene.settled(track.name)].max(initial=-np.inf)
         if begin > until and time[known[-1]] - begin < scene.averaging_time:
             return  # a filter that settles may raise it for a moment
-        yield f'the fall alarm is raised from {instant(begin)} on (probability {last})'
+        last = probable(scene, known[-1:])
+        yield f'the fall alarm is raised from {instant(begin)} on ({last})'
+
+
+def probable(scene: Scene, rows: Indices | slice) -> str:
+    """State the largest probability of a fall at some instants, and whether it is doubtful."""
+    probability, assumed = scene.evaluation.fall_probability, scene.evaluation.fall_assumed
+    largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))
+    doubt = assumed is not None and bool(assumed[rows].any())
+    return f'probability {percent(largest)}{", without a measured orientation" if doubt else ""}'
 
 
 def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:

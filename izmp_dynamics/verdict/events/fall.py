@@ -25,7 +25,13 @@ from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Indices
-from izmp_dynamics.verdict.verdict import FALLING_HEIGHT, FALLING_SPEED, SHORTEST_TIME, Verdict
+from izmp_dynamics.verdict.verdict import (
+    FALLING_HEIGHT,
+    FALLING_SPEED,
+    SHORTEST_TIME,
+    Verdict,
+    probable,
+)
 
 BRAKED = 0.5
 """An impact takes this share of the speed of sinking away [-]."""
@@ -182,7 +188,7 @@ def alarms(scene: Scene) -> list[Event]:
     for first, stop in zip(*scene.timeline.runs(raised), strict=True):
         largest = float(np.nanmax(probability[first:stop], initial=0.0))
         begin, end = float(time[first]), float(time[stop - 1])
-        sentence = f'Fall alarm for {seconds(end - begin)}, probability {percent(largest)}'
+        sentence = f'Fall alarm for {seconds(end - begin)}, {probable(scene, slice(first, stop))}'
         found.append(Event(begin, end, 'fall alarm', sentence, size=largest))
     return found
 
