@@ -143,3 +143,35 @@ def test_without_an_imu_that_is_derived_the_calibration_says_so(drafted):
     with raising(ReplayError, 'no_imu') as caught:
         estimate_corrections([bag], dataclasses.replace(robot, imu=Imu()))
     assert 'imu.from_position: true' in str(caught.value)
+
+
+def with_repeats(draft):
+    """About half of the poses repeat the one before: the bridge is faster than the cameras."""
+    pose = draft[POSE].rows(slice(None, None, 5))
+    newest = np.arange(len(pose)) * (np.random.default_rng(1).random(len(pose)) < 0.5)
+    for part in (PLACE, TURN):
+        pose[part][:] = pose[part][np.maximum.accumulate(newest)]
+    draft.replace(POSE, pose)
+
+
+def test_a_pose_that_repeats_is_calibrated_from_its_new_values(drafted):
+    bag, robot, _ = drafted(with_repeats)
+    result = estimate_corrections([bag], robot).result
+    assert result.before.rest < 0.05
+
+
+@pytest.mark.parametrize(('every', 'said'), [(5, 'off, as by a tilt of'), (1, 'half of the')])
+def test_a_pose_that_is_too_noisy_to_calibrate_from_is_named(drafted, every, said):
+    def noisier(draft):
+        pose = draft[POSE].rows(slice(None, None, every))
+        pose[PLACE] += 3e-3 * np.random.default_rng(1).standard_normal(pose[PLACE].shape)
+        draft.replace(POSE, pose)
+
+    bag, robot, _ = drafted(noisier)
+    try:
+        text = estimate_corrections([bag], robot).result.reason
+    except ReplayError as error:
+        text = str(error)
+    assert 'too noisy' in text
+    assert said in text
+    assert 'Record an IMU' in text

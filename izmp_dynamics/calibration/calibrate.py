@@ -178,8 +178,9 @@ def _prepared(
     rig = read[-1][0] if read else None
     if rig is None or not segments:
         raise CalibrationError(
-            'There is nothing to calibrate from: in no recording do joints, IMU and the sensors '
-            'of all feet publish together for 1.5 s without a gap.',
+            'There is nothing to calibrate from: in no recording do joints, '
+            f'{"pose" if robot.imu.from_position else "IMU"} and the sensors of all feet publish '
+            'together for 1.5 s without a gap.',
             kind='too_short',
         )
     if not rig.feet:

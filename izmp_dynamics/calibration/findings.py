@@ -14,7 +14,7 @@ from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import Terms, zmp_and_cop
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
-from izmp_dynamics.calibration.segments import RATE, Instants
+from izmp_dynamics.calibration.segments import RATE, RECORD_IMU, Instants
 from izmp_dynamics.diagnosis.forces import GAP_TOLERANCE
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
@@ -117,7 +117,14 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
             f'The robot moves for {motion_time(segments):.1f} s only; to judge a calibration on '
             f'motion that it has not seen takes {LEAST_MOTION:g} s. {RECORD}'
         )
-    left, _ = best.trial.errors()
+    left, after = best.trial.errors()
+    record = RECORD
+    if segments[0].rig.robot.imu.from_position and after.rest / gravity > GAP_TOLERANCE:
+        tilt = np.degrees(after.rest / gravity)
+        record = (
+            'The pose is too noisy for that: while a foot rests, the specific force derived from '
+            f'it is {after.rest:.2g} m/s² (RMS) off, as by a tilt of {tilt:.2g}°. {RECORD_IMU}'
+        )
     between = 'IZMP and CoP' if np.isfinite(left.gap) else 'legs and accelerometer'
     size = f'{1e3 * left.gap:.2g} mm' if np.isfinite(left.gap) else f'{left.rest:.2g} m/s²'
     if _agree(best, gravity):
@@ -128,7 +135,7 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
     if not best.corrected.any():
         return (
             f'The calibration is refused: {between} are {size} apart (RMS), and nothing that '
-            f'this recording shows explains it. The robot file stays as it is. {RECORD}'
+            f'this recording shows explains it. The robot file stays as it is. {record}'
         )
     names = {'force': 'residual force', 'moment': 'residual moment', 'izmp': 'distance of IZMP '
              'and CoP', 'rest': 'specific force of feet at rest'}  # fmt: skip
@@ -136,7 +143,7 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
     what = f'the {worse} would become worse' if worse else 'wrench and IZMP would not improve'
     return (
         f'The calibration is refused: on motion that was held out, {what}. The robot file stays '
-        f'as it is. {RECORD}'
+        f'as it is. {record}'
     )
 
 

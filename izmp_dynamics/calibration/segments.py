@@ -73,6 +73,14 @@ NEAR = 0.3
 POSTURE = 1.0
 """Standing counts as so much of walking, however long it lasts [s]."""
 
+MOST_LOST = 0.1
+"""Part of an IMU derived from a pose that may be beyond what any IMU measures [-]."""
+
+RECORD_IMU = (
+    'Record an IMU on the root, or a pose with less noise and even stamps, at 100 to 200 Hz.'
+)
+"""What to do where a pose is too noisy."""
+
 EDGE = 0.3
 """Time at both ends of a segment that is left out, for the filter and the delays [s]."""
 
@@ -170,12 +178,22 @@ def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
         position.stamps, orientation.stamps[rows], return_indices=True
     )
     values = np.hstack([position.values[one], orientation.values[rows][other]])
+    new = np.append(True, (np.diff(values, axis=0) != 0.0).any(axis=1))[: len(values)]
+    measured = Samples(stamps[new], values[new])  # a pose that repeats the one before is none
     assert rig.position is not None
-    poses = _usable(Samples(stamps, values), rig.position.correction.timing(), LARGEST_POSE)
+    poses = _usable(measured, rig.position.correction.timing(), LARGEST_POSE)
     if len(poses) < 3:
         return Samples.empty(6)
     near = np.diff(poses.stamps) <= _longest_step(poses.stamps)
-    return imu_of_poses(poses, rig.robot.gravity).rows(near[1:] & near[:-1])
+    derived = imu_of_poses(poses, rig.robot.gravity).rows(near[1:] & near[:-1])
+    if len(derived) and too_large(derived.values, LARGEST_MOTION).mean() > MOST_LOST:
+        size = float(np.median(np.linalg.norm(derived.values[:, 3:], axis=1)))
+        raise ReplayError(
+            f'The pose is too noisy to derive an IMU from: half of the accelerations by its second '
+            f'differences are beyond {size:.0f} m/s², which no robot reaches. {RECORD_IMU}',
+            kind='pose_too_noisy',
+        )
+    return derived
 
 
 def _usable(
