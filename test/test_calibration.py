@@ -423,6 +423,13 @@ def test_check_states_the_offset_of_a_force_sensor(steps, robot):
     np.testing.assert_allclose(found, offset, atol=0.6)
 
 
+def test_what_differs_from_swing_to_swing_is_no_offset(steps, robot):
+    """Nor what differs within each; 45 N on average, as on a human who walks."""
+    time = 1e-9 * (steps[1].feet['l_foot'].stamps - steps[1].begin)
+    for offset in (45.0 * time / time.mean(), 45.0 * (1.0 + np.sin(2.0 * np.pi * time / 0.3))):
+        assert not with_left(steps, robot, np.eye(6), np.outer(offset, np.eye(6)[2]))
+
+
 def test_check_names_the_link_below_a_force_sensor(steps, robot):
     """Of a sensor at the ankle that hangs above a foot which is not stated."""
     (finding,) = with_left(steps, robot, np.eye(6), below=None).values()

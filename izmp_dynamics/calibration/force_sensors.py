@@ -71,6 +71,10 @@ LEAST_WEIGHT = 0.01
 MOST_OFFSET = 0.5
 """A larger one is none: the foot carries the robot [-]."""
 
+VARIES = 0.3
+"""A reading without load that differs by so much, in the median, while the foot swings or from
+swing to swing is no offset: what the motion of the foot takes is not known well [-]."""
+
 OF_A_LINK = 0.2
 """Reading without load that differs by so much from the weight of the foot is taken for it [-]."""
 
@@ -317,18 +321,22 @@ def _unloaded(
     if len(readings) < LEAST_TIME * RATE:
         return
     weight = rig.model.total_mass * rig.robot.gravity
-    force, takes = (
-        float(np.median(np.einsum('ti,ti->t', forces, up))) for forces in (readings[:, :3], hangs)
-    )
+    forces = np.einsum('ti,ti->t', readings[:, :3], up)
+    force, takes = float(np.median(forces)), float(np.median(np.einsum('ti,ti->t', hangs, up)))
     if LEAST_WEIGHT * weight < abs(force) < MOST_OFFSET * weight:
-        yield from _excess(rig, foot, stated, link, np.median(readings, axis=0), force, takes)
+        constant = float(np.median(np.abs(forces - force))) <= VARIES * abs(force)
+        reading = np.median(readings, axis=0) if constant else None
+        yield from _excess(rig, foot, stated, link, reading, force, takes)
 
 
 def _excess(
-    rig: Rig, foot: FootRig, stated: FootWrench, link: str, reading: Array, force: float,
+    rig: Rig, foot: FootRig, stated: FootWrench, link: str, reading: Array | None, force: float,
     takes: float,
 ) -> Iterator[Finding]:  # fmt: skip
-    """What a reading (6,) without load means, `force` upwards; the link takes as much [N]."""
+    """What a reading (6,) without load means, `force` upwards; the link takes as much [N].
+
+    None is one that varies: what the foot's motion takes, or not known.
+    """
     found = f"In the air the force sensor of foot '{foot.name}' reads {force:.1f} N upwards"
     weight = rig.model.part(link).total_mass * rig.robot.gravity
     if stated.below is None and abs(force + takes) < OF_A_LINK * weight:
@@ -343,7 +351,7 @@ def _excess(
         )
         remedy = f'Leave feet[{foot.name}].wrench.below out.'
         yield Finding('link_below_sensor', 'warning', message, remedy)
-    elif abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
+    elif reading is not None and abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
         share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
         offset = ', '.join(f'{n:.4g}' for n in offset_without(stated, reading).round(2) + 0.0)
         yield Finding(
