@@ -132,6 +132,18 @@ def test_a_push_on_a_robot_that_tips_is_level_by_gravity():
     assert push.force == pytest.approx([42.0, 0.0, 0.0], abs=0.1)
 
 
+def test_the_uncertainty_of_a_push_covers_what_distorts_it():
+    """As where a robot falls: for the last 0.04 s of 0.2 s the feet shake as well."""
+    evaluation = standing(duration=6.0)
+    time, force = evaluation.time, np.random.default_rng(0).normal(0.0, 0.2, (1, 3))
+    force = np.where(((time >= 4.0) & (time < 4.2))[:, None], [64.0, 0.0, 0.0], force)
+    force[(time >= 4.16) & (time < 4.2)] = [0.0, 40.0, 0.0]
+    force = np.einsum('kji,kj->ki', evaluation.nif_R_root(), force)
+    (push,) = summary_of(replace(evaluation, external_force=force)).pushes
+    assert abs(push.size - 64.0) > 5.0
+    assert abs(push.size - 64.0) < push.uncertainty < 20.0
+
+
 @pytest.mark.parametrize(('ended', 'named'), [(0.08, True), (0.2, False)])
 def test_a_push_that_ended_longer_ago_than_is_averaged_is_no_cause(ended, named):
     evaluation = standing(duration=6.0, offset=bump(4.0, 0.4, 0.12), cop_limit=0.2)

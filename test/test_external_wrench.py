@@ -267,11 +267,13 @@ def test_a_push_at_the_end_of_the_log_ends_there():
 
 
 def test_many_pushes_are_counted_and_the_largest_listed():
-    pushes = tuple(PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0) for k in range(1, 6))
+    pushes = tuple(
+        PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0, 1.0) for k in range(1, 6)
+    )
     remarks = push_remarks(pushes)
     assert len(remarks) == 4
     assert all('pushed the robot from above' in text for text in remarks[:3])
-    assert 'with 30.0 N for 0.10 s at 3.00 s, 9 σ of the unexplained force' in remarks[0]
+    assert 'with 30.0 N (± 1.0 N) for 0.10 s at 3.00 s, 9 σ of the unexplained force' in remarks[0]
     assert '5 times' in remarks[3]
 
 
@@ -302,8 +304,9 @@ def test_a_push_of_short_pieces_is_one_and_outliers_are_none():
 
 
 def test_what_is_left_over_near_a_push_does_not_dilute_it():
-    """A robot that falls slides on its soles before and after 64 N act for 0.15 s."""
+    """A robot that falls slides on its soles before, at the ends of and after 64 N for 0.15 s."""
     force = np.zeros((500, 3))
+    force[195:223] = [0.0, 20.0, 0.0]
     force[200:219] = [0.0, 64.0, 0.0]
     for first in (192, 225, 234, 245):
         force[first : first + 2] = [8.0, -8.0, 2.0]

@@ -337,6 +337,7 @@ def _excess(
 
     None is one that varies: what the foot's motion takes, or not known.
     """
+    share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
     found = f"In the air the force sensor of foot '{foot.name}' reads {force:.1f} N upwards"
     weight = rig.model.part(link).total_mass * rig.robot.gravity
     if stated.below is None and abs(force + takes) < OF_A_LINK * weight:
@@ -351,8 +352,7 @@ def _excess(
         )
         remedy = f'Leave feet[{foot.name}].wrench.below out.'
         yield Finding('link_below_sensor', 'warning', message, remedy)
-    elif reading is not None and abs(force) > LEAST_OFFSET * rig.model.total_mass * rig.robot.gravity:
-        share = abs(force) / (rig.model.total_mass * rig.robot.gravity)
+    elif reading is not None and share > LEAST_OFFSET:
         offset = ', '.join(f'{n:.4g}' for n in offset_without(stated, reading).round(2) + 0.0)
         yield Finding(
             'force_offset',

@@ -189,7 +189,7 @@ def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
     if len(derived) and too_large(derived.values, LARGEST_MOTION).mean() > MOST_LOST:
         size = float(np.median(np.linalg.norm(derived.values[:, 3:], axis=1)))
         raise ReplayError(
-            f'The pose is too noisy to derive an IMU from: half of the accelerations by its second '
+            'The pose is too noisy to derive an IMU from: half of the accelerations by its second '
             f'differences are beyond {size:.0f} m/s², which no robot reaches. {RECORD_IMU}',
             kind='pose_too_noisy',
         )

@@ -25,7 +25,7 @@ APART = 0.1
 """Forces with less time between them are parts of one, which noise cuts into pieces [s]."""
 
 WEAK = 0.5
-"""Not so those before and after that are weaker than this part of the strongest [-]."""
+"""What is weaker than this part of it, before and after, does not belong to a force [-]."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
     Returns:
         The forces that rose above LEAST_PART of the weight and above ABOVE_MEDIAN times the
         median size, in the order of time. Those less than APART from each other are one, from the
-        first to the last that is not WEAK. It must have been above for at least SHORTEST in sum;
-        a single sample that lasted less is an outlier and counts for nothing.
+        first to the last that is not WEAK, and likewise of its instants. It must have been above
+        for at least SHORTEST in sum; a single sample that lasted less is an outlier and counts
+        for nothing.
     """
     size = np.linalg.norm(force, axis=1)
     typical = median(size)
@@ -94,7 +95,11 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
         if lasted[pieces].sum() < shortest:
             continue
         strength = np.array([size[starts[k] : ends[k]].mean() for k in pieces])
-        one, other = pieces[strength >= WEAK * strength.max()][[0, -1]]
-        mean = np.nanmean(force[starts[one] : ends[other]], axis=0)
-        found.append(ExternalForce(int(begin[one]), int(after[other]), mean))
+        weak = WEAK * strength.max()
+        one, other = pieces[strength >= weak][[0, -1]]
+        strong = np.flatnonzero(size[starts[one] : ends[other]] >= weak)
+        first, stop = starts[one] + strong[[0, -1]] + (0, 1)
+        mean = np.nanmean(force[first:stop], axis=0)
+        end = stamps[min(stop, len(stamps) - 1)]
+        found.append(ExternalForce(int(stamps[first]), int(end), mean))
     return tuple(found)

@@ -29,6 +29,8 @@ class PushStatistics:
         up: against gravity, where that is not known along the ground normal [N].
         significance: its size in standard deviations of the mean force that is left unexplained
             over as long a time, by the covariance of the gap between MR-AD and the feet.
+        uncertainty: of the magnitude [N]: by how much the means of its halves differ from it, and
+            two of these standard deviations.
     """
 
     start: float
@@ -37,6 +39,7 @@ class PushStatistics:
     left: float
     up: float
     significance: float
+    uncertainty: float
 
     @property
     def force(self) -> Array:
@@ -120,14 +123,23 @@ def external_forces(scene: Scene) -> ExternalForces:
             float(push.force[1]),
             float(push.force[2]),
             float(size),
+            _between_halves(level[slice(*event)]) + 2.0 * push.size / float(size),
         )
-        for push, size in zip(found, sizes, strict=True)
+        for push, size, event in zip(found, sizes, events, strict=True)
     ]
     pushes, errors = (
         tuple(force for force, is_push in zip(forces, stands_out, strict=True) if is_push == one)
         for one in (True, False)
     )
     return ExternalForces(pushes, errors)
+
+
+def _between_halves(force: Array) -> float:
+    """By how much the means of both halves of a force (T, 3) differ from its mean [N]."""
+    known = force[finite_rows(force)]
+    middle = (len(known) + 1) // 2
+    one, other = known[:middle].mean(axis=0), known[-middle:].mean(axis=0)
+    return float(np.linalg.norm(one - other)) / 2.0
 
 
 def _exchanges(scene: Scene) -> Mask:
@@ -154,7 +166,8 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     """Say in sentences what pushed."""
     largest = sorted(pushes, key=lambda push: -push.size)[:_LISTED]
     remarks = tuple(
-        f'An external force pushed the robot {push.described} for {seconds(push.duration)} at '
+        f'An external force pushed the robot {push.described} (± '
+        f'{newtons(push.uncertainty)}) for {seconds(push.duration)} at '
         f'{instant(push.start)}, {plain(push.significance, 0)} σ of the unexplained force in the '
         'rest of the log.'
         for push in sorted(largest, key=lambda push: push.start)
