@@ -313,3 +313,13 @@ def test_what_is_left_over_near_a_push_does_not_dilute_it():
     (found,) = find_forces(stamped(500), force, WEIGHT)
     assert found.force == pytest.approx([0.0, 64.0, 0.0])
     assert (found.start, found.end) == (stamped(500)[200], stamped(500)[219])
+
+
+def test_an_outlier_within_a_force_does_not_stand_for_it():
+    """Its mean over 8 ms would make what a fall leaves over as significant as the push before."""
+    force = np.zeros((500, 3))
+    force[200:210] = [0.0, 8.0, 0.0]
+    force[205] = [0.0, 60.0, 0.0]
+    (found,) = find_forces(stamped(500), force, WEIGHT)
+    assert (found.start, found.end) == (stamped(500)[200], stamped(500)[210])
+    assert found.size < 15.0

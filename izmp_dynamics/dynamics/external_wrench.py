@@ -99,7 +99,9 @@ def find_forces(stamps: Stamps, force: Array, weight: float) -> tuple[ExternalFo
         one, other = pieces[strength >= weak][[0, -1]]
         strong = np.flatnonzero(size[starts[one] : ends[other]] >= weak)
         first, stop = starts[one] + strong[[0, -1]] + (0, 1)
-        mean = np.nanmean(force[first:stop], axis=0)
         end = stamps[min(stop, len(stamps) - 1)]
+        if end - stamps[first] < shortest:  # an outlier in it
+            first, stop, end = starts[one], ends[other], after[other]
+        mean = np.nanmean(force[first:stop], axis=0)
         found.append(ExternalForce(int(stamps[first]), int(end), mean))
     return tuple(found)
