@@ -23,7 +23,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
-from izmp_dynamics.recording.hashes import hashing
+from izmp_dynamics.recording.hashes import input_hashes
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import (
     Collector,
@@ -137,13 +137,11 @@ def replay(
     with result_folder(folder, overwrite) as partial, BagReader(bag_path) as bag:
         urdf = robot.read_urdf()
         recording = Recording(bag, robot, load_model(urdf, robot.root))
-        with (
-            hashing(bag_path, robot, urdf) as hashes,
-            BagWriter(partial / 'bag', storage=storage) as out,
-        ):
+        with BagWriter(partial / 'bag', storage=storage) as out:
             writer = ResultWriter(out, recording.rig, urdf.text, recording.origin)
             evaluation = _evaluated(recording, urdf, progress, Columns(partial), writer.write)
-            evaluation = dataclasses.replace(evaluation, hashes=hashes.result())
+            hashes = input_hashes(bag_path, robot, urdf)
+            evaluation = dataclasses.replace(evaluation, hashes=hashes)
             scene = Scene(evaluation)
             summary = summarise(scene)
             _write_events(out, summary.events, int(evaluation.stamps[0]))

@@ -1,14 +1,13 @@
-"""Hashes of the inputs: those of the files, from a second thread that an error stops."""
+"""Hashes of the inputs: those of the files."""
 
 import hashlib
-import threading
 from pathlib import Path
 
 import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.recording.hashes import file_hash, hashing, input_hashes
+from izmp_dynamics.recording.hashes import file_hash, input_hashes
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 
@@ -26,26 +25,15 @@ def inputs(tmp_path):
 
 def test_they_are_the_sha_256_of_the_files(inputs):
     bag, robot, urdf = inputs
-    with hashing(*inputs) as hashes:
-        found = hashes.result()
-    assert found == input_hashes(*inputs)
+    found = input_hashes(*inputs)
     files = {path.name: path for path in (*bag.iterdir(), ROBOT)} | {robot.urdf: urdf.path}
     assert found == {
         name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
     }
 
 
-def test_an_error_in_the_block_stops_the_thread(inputs):
-    threads = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), hashing(*inputs):
-        raise KeyboardInterrupt
-    assert set(threading.enumerate()) <= threads
-
-
 def test_a_file_that_cannot_be_read_is_an_error_of_the_caller(inputs):
     bag, robot, urdf = inputs
-    with hashing(bag / 'missing', robot, urdf) as hashes:
-        found = hashes.result()  # no file of a bag
-    assert set(found) == {robot.urdf, ROBOT.name}
+    assert set(input_hashes(bag / 'missing', robot, urdf)) == {robot.urdf, ROBOT.name}
     with pytest.raises(FileNotFoundError):
         file_hash(bag / 'missing')
