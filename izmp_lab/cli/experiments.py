@@ -257,7 +257,7 @@ _EXPERIMENTS = {
         _seesaw,
         'iCub balances on a seesaw by momentum control',
         'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
-        'two plants, the check of the loop and the IZMP on the moving board, as {files}. {kept}',
+        'two plants and the IZMP on the moving board, as {files}. {kept}',
         _add_seesaw_options,
     ),
     'fall_alarm': _Experiment(

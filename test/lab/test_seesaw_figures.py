@@ -16,7 +16,6 @@ STUDY = SeesawStudy(
     push_time=2.0,
     forces=(100.0, 600.0, 700.0),
     other_forces=(200.0,),
-    dampings=(0.0, 1.0),
 )
 OWN = [name for name in FIGURES if name != 'izmp']  # the IZMP has a test of its own
 
@@ -41,8 +40,6 @@ def track(given, amplitude=3.0, error=4.0):
 
 
 def result(run):
-    if run.name == 'growth':
-        return {'growth': np.array(2.0 - 1.1 * run.given['damping']), 'joint': np.array(0)}
     if run.name == 'equations':
         small = np.full(2, 1e-12)
         moving = {'rate': np.array([0.1, 0.5]), 'printed': np.array([1e-3, 0.1])}

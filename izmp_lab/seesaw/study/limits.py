@@ -1,4 +1,4 @@
-"""How far the controllers go: gains, the largest push, friction of the joints."""
+"""How far the controllers go: gains, the largest push."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,6 @@ from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.seesaw.study.tasks import CONTROLLERS, CURVES, SETTLING, SeesawStudy, Track
 from izmp_lab.studies.publish import at_most, figure
-from izmp_lab.studies.runs import Arrays
 
 ROBOT, MIXED, WITHOUT, TUNED = 'CoM of robot', 'CoM of mixed', 'and no integral', 'tuned'
 SETS: Mapping[str, Mapping[str, Any]] = {
@@ -256,64 +255,3 @@ def _push_limit_facts(shoves: Shoves) -> Iterator[Fact]:
                        1)  # fmt: skip
             slip = np.nan if at.fell else at.slip
             yield Fact(f'{name}_{gains}_slip', f'{whose}: slip with {LEAST:g} N', slip, 'mm', 2)
-
-
-_USUAL = 1.0  # [N·m·s/rad]
-
-
-@figure(
-    lambda study: {(name, d): study.check(name, d) for name in CONTROLLERS for d in study.dampings}
-)
-def damping(study: SeesawStudy, found: dict[tuple[str, float], Arrays]) -> Picture:
-    growth = {
-        name: {d: float(found[name, d]['growth']) for d in study.dampings} for name in CONTROLLERS
-    }
-
-    def draw(look: Look, width: float) -> Any:
-        legend = [CURVES[name].entry(look, 4.5) for name in CONTROLLERS]
-        canvas, axes = panels(width, 2, legend)
-        for ax, limits in zip(axes, ((0.9, 2.5), (0.994, 1.004)), strict=True):
-            for name in CONTROLLERS:
-                values = growth[name]
-                ax.plot(list(values), list(values.values()), **CURVES[name].style(look, 4.5))
-            ax.axhline(1.0, color=look['muted'], linewidth=0.8)
-            ax.set(xlabel='joint friction [N·m·s/rad]', ylabel='growth per tick', ylim=limits)
-        return canvas
-
-    return Picture(
-        name='damping',
-        title='Friction of the joints decides whether the loop is stable',
-        source='Beyond the paper',
-        draw=draw,
-        facts=tuple(_damping_facts(growth)),
-        seen='The loop of controller (100 Hz, torques held) and robot, linearised about the '
-        'stance: by which factor the least stable deviation grows per tick, over the viscous '
-        'friction of all joints; the right panel shows the same near 1. The loop is stable below '
-        '1. The controller does not know of the friction.',
-        paper='Not considered; iCub has 1 N·m·s/rad in Gazebo.',
-        ours='Without friction a deviation grows {mixed_0}-fold (mixed) and {robot_0}-fold '
-        '(robot) in each tick; with 1 N·m·s/rad the loop is stable.',
-        why='The damping of the posture, held for 10 ms, overshoots on light links: with d T / I '
-        'above 2 a sampled damper is unstable, and the forearm turns with 0.002 kg·m² about the '
-        'upper arm. Much friction, on the other hand, is a disturbance that the mixed controller '
-        'does not get over: it has no stiffness against it. The command '
-        'that simulates makes this check first.',
-        data=Table(
-            ('controller', 'joint friction [N·m·s/rad]', 'growth per tick'),
-            [
-                [CURVES[name].label, d, value]
-                for name, values in growth.items()
-                for d, value in values.items()
-            ],
-        ),
-    )
-
-
-def _damping_facts(growth: Mapping[str, Mapping[float, float]]) -> Iterator[Fact]:
-    for name in CONTROLLERS:
-        without, usual = growth[name][0.0], growth[name][_USUAL]
-        label = f'{CURVES[name].label}: growth per tick'
-        yield Fact(f'{name}_0', f'{label} without friction', without, wanted='> 1',
-                   holds=without > 1.0)  # fmt: skip
-        yield Fact(f'{name}_1', f'{label} with 1 N·m·s/rad', usual, digits=4, wanted='< 1',
-                   holds=usual < 1.0)  # fmt: skip

@@ -15,7 +15,6 @@ FIGURES: dict[str, tuple[Figure, str]] = {
     'gains': (limits.gains, 'the same gains for both controllers'),
     'push_limit': (limits.push_limit, 'how hard a push the robot stands'),
     'plants': (checks.plants, 'MuJoCo against ideal constraints'),
-    'damping': (limits.damping, 'friction of the joints and the sampled loop'),
 }
 """Name → figure, and what it shows."""
 

@@ -36,7 +36,6 @@ class SeesawStudy:
         settled: how long after the push the board must be level again [s].
         forces: of the push-limit curve [N].
         other_forces: of the pushes in other directions than to the left [N].
-        dampings: of the joints, tried by the check of the loop [N·m·s/rad].
         states: number of moving states in which the equations are tried.
     """
 
@@ -46,17 +45,13 @@ class SeesawStudy:
     settled: float = 20.0
     forces: tuple[float, ...] = (100, 200, 300, 400, 500, 550, 600, 650, 700, 750, 800)
     other_forces: tuple[float, ...] = (200, 400, 600)
-    dampings: tuple[float, ...] = (
-        0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5,
-        3.0,
-    )  # fmt: skip
     states: int = 20
 
     @classmethod
     def quick(cls, robot: str = 'icub') -> 'SeesawStudy':
         """Prepare one that takes a minute and still shows all that the page describes."""
         forces, other = (100.0, 600.0, 1000.0), (200.0,)
-        return cls(robot, 26.0, 2.0, 20.0, forces, other, (0.0, 0.5, 1.0, 2.0))
+        return cls(robot, 26.0, 2.0, 20.0, forces, other)
 
     def push(self, controller: str, plant: str = 'mujoco', **others: Any) -> Run:
         """Describe the run with the paper's push (sect. V-B)."""
@@ -78,11 +73,6 @@ class SeesawStudy:
         push = f'{force:g}:{direction}:1:0.01'
         duration = 1.0 + self.settled
         return self._run(controller, 'mujoco', push=push, duration=duration, gains=gains)
-
-    def check(self, controller: str, damping: float) -> Run:
-        """Describe the check of the loop with a friction of the joints [N·m·s/rad]."""
-        given = {'robot': self.robot, 'controller': controller, 'damping': damping}
-        return Run(growth, given, data=robot_digest(self.robot))
 
     def equations(self) -> Run:
         """Describe the trial of the paper's equations in moving states."""
@@ -230,20 +220,6 @@ def foot_slip(plant: Any) -> float:
         away = state.board.rotation.T @ place - plant.seesaw.sole_in_board(side)
         farthest = max(farthest, float(np.linalg.norm(away)))
     return farthest
-
-
-def growth(robot: str, controller: str, damping: float) -> Arrays:
-    """Check the loop: `growth` per tick of small deviations, `joint` as an index."""
-    from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-    from izmp_lab.seesaw.closed_loop import TICK
-    from izmp_lab.seesaw.controller import MomentumController
-    from izmp_lab.seesaw.loop_check import check_loop
-
-    balancing = load_balancing_robot(robot)
-    names = balancing.model.joint_names
-    balancing = dataclasses.replace(balancing, damping=np.full(len(names), damping))
-    check = check_loop(MomentumController.named(balancing, controller), TICK)
-    return {'growth': np.array(check.growth), 'joint': np.array(names.index(check.joint))}
 
 
 def equations(robot: str, states: int) -> Arrays:
