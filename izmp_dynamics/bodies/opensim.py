@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, ModelError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
-from izmp_dynamics.bodies.recording import Foot, Joint, Link, Poses, Recording
+from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording
 from izmp_dynamics.bodies.soles import outline_of
 from izmp_dynamics.bodies.table import Table
 from izmp_dynamics.files.libraries import library
@@ -57,19 +57,14 @@ def read_opensim(
     return _Reader(path, motion, feet).recording(progress)
 
 
-class _Axis:
+class _Axis(NamedTuple):
     """One axis of a joint: its name, kind, direction, and its position in a state."""
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        axis: Array,
-        value: Callable[[Any], float],
-        is_constant: bool = False,
-    ) -> None:
-        self.name, self.kind, self.axis, self.value = name, kind, axis, value
-        self.is_constant = is_constant
+    name: str
+    kind: str
+    axis: Array
+    value: Callable[[Any], float]
+    is_constant: bool = False
 
 
 class _Reader:
@@ -132,14 +127,15 @@ class _Reader:
                 progress(t / count)
         links, joints = self._tree(chains)
         soles = [
-            self._foot(name, corners, Poses(R[k], p[k]))
+            # Its sole is on the ground, z = 0, where the foot is low.
+            Foot(name, corners, -float(np.percentile(p[k, :, 2], _ON_GROUND)), R[k], p[k])
             for k, (name, corners) in enumerate(outlines.items(), start=1)
         ]
         moves = {axis.name: _smooth(axis, q[:, k]) for k, axis in enumerate(axes)}
         return Recording(
             self._model.getName() or self._path.stem, links, joints, self._gravity, self._turn,
             self._motion.stamps, moves,
-            Poses(R[0], p[0]), tuple(soles), tuple(self._remarks),
+            R[0], p[0], tuple(soles), tuple(self._remarks),
         )  # fmt: skip
 
     def _bad(self, what: str, kind: str) -> ModelError:
@@ -376,10 +372,6 @@ class _Reader:
                 'on it: look at polygon in robot.yaml.'
             )
         return corners
-
-    def _foot(self, name: str, corners: Array, poses: Poses) -> Foot:
-        """Its sole is on the ground (z = 0) where the foot is low."""
-        return Foot(name, corners, -float(np.percentile(poses.p[:, 2], _ON_GROUND)), poses)
 
 
 @contextmanager

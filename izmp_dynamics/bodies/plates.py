@@ -8,7 +8,6 @@ and its centre of pressure as they are. What a foot beside the plates feels is n
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, seconds
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.base.rotations import from_matrices, rotated_back
-from izmp_dynamics.bodies.recording import Foot, Recording
+from izmp_dynamics.bodies.recording import Foot, Recording, Wrenches
 from izmp_dynamics.bodies.table import FIRST_STAMP, Table
 
 LOADED = 0.02
@@ -39,41 +38,14 @@ _LOW = 0.03
 _SLOW = 0.3
 """Speed of a foot that is on the ground [m/s]."""
 
+_STANCE = 0.1
+"""Shortest time that a foot stands [s]; it is unloaded for less at touch-down."""
+
 _MISSED = 0.9
 """Part of the weight that plates carry at most while a foot stands beside them [-]."""
 
 
-@dataclass(frozen=True)
-class Plate:
-    """What one plate measures.
-
-    Attributes:
-        name: of the plate.
-        stamps: (T,) [ns].
-        wrench: (T, 6) on the body, in and about the origin of the world [N, N·m].
-    """
-
-    name: str
-    stamps: Stamps
-    wrench: Array
-
-
-@dataclass(frozen=True)
-class FootForces:
-    """What the plates do to one foot.
-
-    Attributes:
-        link: of the foot.
-        stamps: (T,) at which it is known [ns].
-        wrench: (T, 6) in and about the origin of the link [N, N·m].
-    """
-
-    link: str
-    stamps: Stamps
-    wrench: Array
-
-
-def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Plate, ...], tuple[str, ...]]:
+def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...], tuple[str, ...]]:
     """Find the plates in a file of ground reaction forces: columns vx … vz, px … pz, torques.
 
     Args:
@@ -116,7 +88,7 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Plate, ...], t
                 torque = about_point
         moment = np.cross(point, force) + torque
         wrench = np.hstack([force @ world_R_file.T, moment @ world_R_file.T])
-        plates.append(Plate(name, table.stamps, wrench))
+        plates.append(Wrenches(name, table.stamps, wrench))
     remarks = []
     if without:
         remarks.append(f'{list_names(without)}: without torques, which count as zero.')
@@ -158,8 +130,8 @@ def _about_point(torque: Array, force: Array, point: Array, up: Array) -> Array 
 
 
 def foot_forces(
-    recording: Recording, plates: Sequence[Plate]
-) -> tuple[tuple[FootForces, ...], tuple[str, ...]]:
+    recording: Recording, plates: Sequence[Wrenches]
+) -> tuple[tuple[Wrenches, ...], tuple[str, ...]]:
     """Find what plates do to the feet.
 
     Args:
@@ -181,10 +153,11 @@ def foot_forces(
             kind='no_common_time',
         )  # fmt: skip
     stamps = stamps[inside]
-    wrenches = np.array([plate.wrench[inside] for plate in plates])
+    wrenches = np.array([plate.values[inside] for plate in plates])
     threshold = LOADED * recording.mass * recording.gravity
     feet = [_Placed(foot, recording.stamps, stamps) for foot in recording.feet]
-    shares = np.array([_shares(feet, wrench, threshold) for wrench in wrenches])
+    found = [_shares(feet, wrench, threshold) for wrench in wrenches]
+    shares, aways = np.array([shares for shares, _ in found]), [away for _, away in found]
     felt = (shares > 0.0).any(axis=0)
     beside = np.stack([foot.is_low & (foot.speed < _SLOW) for foot in feet], axis=1) & ~felt
     speeds = np.stack([foot.speed for foot in feet], axis=1)[felt]
@@ -196,23 +169,25 @@ def foot_forces(
         )
         beside[:] = False
     total = np.einsum('ptf,pt->t', shares, wrenches[..., 2])
-    for column in beside.T:  # where the plates carry all of the weight, nothing is beside them
+    weight, at = recording.mass * recording.gravity, seconds(stamps)
+    for column in beside.T:  # not where the plates carry all of the weight, or at touch-down
         for run in _runs(column):
-            column[run] = np.mean(total[run]) < _MISSED * recording.mass * recording.gravity
+            lasts = at[run][-1] - at[run][0] > _STANCE
+            column[run] = lasts and np.mean(total[run]) < _MISSED * weight
     if beside.any():
         remarks.append(
             f'In {100.0 * beside.any(axis=1).mean():.0f} % of the time a foot stands where no '
             'plate carries it: what it feels is not known then, and there is no CoP.'
         )
-    lost = [
-        plate.name
-        for plate, wrench, share in zip(plates, wrenches, shares, strict=True)
-        if np.sum(wrench[~share.any(axis=1), 2]) > 0.05 * np.sum(wrench[:, 2])
-    ]
-    if lost:
+    off = {
+        plate.name: f'{plate.name} ({1e3 * away:.0f} mm)'
+        for plate, away in zip(plates, aways, strict=True)
+        if away > _NEAR
+    }
+    if off:
         remarks.append(
-            f'The CoP of {list_names(lost)} is {_FAR:g} m and more beside the feet at times, and '
-            'left out then: are the frames and the clocks of plates and motion the same?'
+            f'The CoP of {list_names(off.values())} is that far beside the feet (median): the '
+            'frames of plates and motion differ, and so do CoP and ZMP.'
         )
     both = [
         plate.name
@@ -228,7 +203,7 @@ def foot_forces(
     for k, foot in enumerate(feet):
         known = ~beside[:, k]
         wrench = foot.seen(np.einsum('pt,pti->ti', shares[:, :, k], wrenches))
-        forces.append(FootForces(recording.feet[k].link, stamps[known], wrench[known]))
+        forces.append(Wrenches(recording.feet[k].link, stamps[known], wrench[known]))
     return tuple(forces), tuple(remarks)
 
 
@@ -245,8 +220,8 @@ class _Placed:
 
     def __init__(self, foot: Foot, known: Stamps, stamps: Stamps) -> None:
         t, at = seconds(known), seconds(stamps, int(known[0]))
-        self.R = Slerp(t, from_matrices(foot.poses.R))(at).as_matrix()
-        self.p = np.stack([np.interp(at, t, foot.poses.p[:, k]) for k in range(3)], axis=1)
+        self.R = Slerp(t, from_matrices(foot.R))(at).as_matrix()
+        self.p = np.stack([np.interp(at, t, foot.p[:, k]) for k in range(3)], axis=1)
         level = np.insert(foot.corners, 2, foot.height, axis=1)
         corners = np.einsum('tij,vj->tvi', self.R, level) + self.p[:, None]
         self.middle = corners.mean(axis=1)[:, :2]
@@ -272,10 +247,15 @@ class _Placed:
         return np.hstack([rotated_back(self.R, force), rotated_back(self.R, moment)])
 
 
-def _shares(feet: Sequence[_Placed], wrench: Array, threshold: float) -> Array:
-    """(T, F) which part of a plate's wrench (T, 6) each foot feels; 0 where it is unloaded."""
+def _shares(feet: Sequence[_Placed], wrench: Array, threshold: float) -> tuple[Array, float]:
+    """(T, F) which part of a plate's wrench (T, 6) each foot feels; 0 where it is unloaded.
+
+    And how far its CoP is beside the feet, the median [m].
+    """
     shares = np.zeros((len(wrench), len(feet)))
     rows = np.flatnonzero(wrench[:, 2] > threshold)
+    if not len(rows):
+        return shares, 0.0
     cop = np.stack([-wrench[rows, 4], wrench[rows, 3]], axis=1) / wrench[rows, 2:3]
     distances = np.stack([foot.distance(cop, rows) for foot in feet], axis=1)
     closest = distances.min(axis=1)
@@ -288,7 +268,8 @@ def _shares(feet: Sequence[_Placed], wrench: Array, threshold: float) -> Array:
         between &= (part > 0.0) & (part < 1.0)
         between &= feet[0].is_low[rows] & feet[1].is_low[rows]
         shares[rows[between]] = np.stack([1.0 - part, part], axis=1)[between]
-    return shares
+        closest = closest[~between]
+    return shares, float(np.median(closest)) if len(closest) else 0.0
 
 
 def _runs(flags: npt.NDArray[np.bool_]) -> list[slice]:

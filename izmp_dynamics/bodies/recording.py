@@ -1,4 +1,4 @@
-"""A human in motion, as importers hand it on: links, joints, motion, feet."""
+"""A human in motion, as importers hand it on: links, joints, motion, feet, force plates."""
 
 from dataclasses import dataclass, field
 
@@ -9,14 +9,7 @@ from izmp_dynamics.base.conventions import Array, Stamps
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body; all vectors in its frame, z up where the model stands.
-
-    Attributes:
-        name: of the link.
-        mass: [kg].
-        com: (3,) centre of mass [m].
-        inertia: (3, 3) about the centre of mass [kg·m²].
-    """
+    """A rigid body: mass [kg], centre of mass (3,) [m], inertia (3, 3) about that [kg·m²]."""
 
     name: str
     mass: float = 0.0
@@ -26,13 +19,13 @@ class Link:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint as URDF has it: its frame in the parent link is that of the child at zero.
+    """A joint as URDF has it.
 
     Attributes:
         name: of the joint.
         parent: link.
-        child: link.
-        R: (3, 3) parent_R_joint.
+        child: link, which has the frame of the joint.
+        R: (3, 3) parent_R_joint at zero.
         p: (3,) origin in the parent [m].
         kind: 'fixed', 'continuous' or 'prismatic'.
         axis: (3,) unit vector in the frame of the joint; zero of a fixed one.
@@ -48,49 +41,39 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Poses:
-    """Poses in the world at T instants.
-
-    Attributes:
-        R: (T, 3, 3) world_R_body.
-        p: (T, 3) origin [m].
-    """
-
-    R: Array
-    p: Array
-
-
-@dataclass(frozen=True)
 class Foot:
     """A foot: a link with an outline.
 
     Attributes:
         link: its name.
-        corners: (V, 2) outline of the sole seen from above, in axes of the link [m].
+        corners: (V, 2) convex outline of the sole seen from above, anticlockwise, in the link [m].
         height: of the sole in the link, along its z axis [m].
-        poses: of the link.
+        R: (T, 3, 3) world_R_link.
+        p: (T, 3) origin of the link in the world [m].
     """
 
     link: str
     corners: Array
     height: float
-    poses: Poses
+    R: Array
+    p: Array
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A human in motion.
+    """A human in motion; z of the world points up.
 
     Attributes:
         name: of the model.
         links: the root first.
         joints: of a tree.
         gravity: magnitude [m/s²].
-        world_R_file: (3, 3) from the axes of the files to z up.
+        world_R_file: (3, 3) from the axes of the files.
         stamps: (T,) of the motion [ns].
         q: name of a joint that moves → (T,) position [rad] or [m].
-        root: poses of the root link, z of the world up.
-        feet: whose outline is known.
+        R: (T, 3, 3) world_R_root.
+        p: (T, 3) origin of the root [m].
+        feet: with outlines.
         remarks: what was assumed, and what could not be expressed; sentences.
     """
 
@@ -101,7 +84,8 @@ class Recording:
     world_R_file: Array
     stamps: Stamps
     q: dict[str, Array]
-    root: Poses
+    R: Array
+    p: Array
     feet: tuple[Foot, ...]
     remarks: tuple[str, ...]
 
@@ -109,3 +93,19 @@ class Recording:
     def mass(self) -> float:
         """Of the whole body [kg]."""
         return sum(link.mass for link in self.links)
+
+
+@dataclass(frozen=True)
+class Wrenches:
+    """What a plate does to the body, or a part of that to a foot.
+
+    Attributes:
+        name: of the plate, or of the link of the foot.
+        stamps: (T,) at which it is known [ns].
+        values: (T, 6) force and moment, in and about the origin of the world, or of the link
+            [N, N·m].
+    """
+
+    name: str
+    stamps: Stamps
+    values: Array

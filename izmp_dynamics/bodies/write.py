@@ -12,8 +12,8 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array
 from izmp_dynamics.base.rotations import quaternions_of_matrices, to_rpy
 from izmp_dynamics.bodies.opensim import read_opensim
-from izmp_dynamics.bodies.plates import FootForces, Plate, foot_forces, read_plates
-from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording
+from izmp_dynamics.bodies.plates import foot_forces, read_plates
+from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
 from izmp_dynamics.bodies.table import read_table
 
 WORLD = 'world'
@@ -50,8 +50,8 @@ def import_opensim(
     """
     BagWriter(output, overwrite=overwrite)  # refuses a place that is taken
     recording = read_opensim(model, read_table(motion), feet, progress)
-    plates: tuple[Plate, ...] = ()
-    forces: tuple[FootForces, ...] = ()
+    plates: tuple[Wrenches, ...] = ()
+    forces: tuple[Wrenches, ...] = ()
     remarks = recording.remarks
     if grf is not None:
         plates, more = read_plates(read_table(grf), recording.world_R_file)
@@ -67,8 +67,8 @@ def import_opensim(
 
 def write_recording(
     recording: Recording,
-    plates: tuple[Plate, ...],
-    forces: tuple[FootForces, ...],
+    plates: tuple[Wrenches, ...],
+    forces: tuple[Wrenches, ...],
     source: str,
     path: Path,
     overwrite: bool = False,
@@ -99,17 +99,16 @@ def write_recording(
         common = {'name': names, 'position': np.zeros(len(names))}
         bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', common)
         bag.write_batch('/joint_states', recording.stamps, {'position': q})
-        root = recording.root
-        quaternions = quaternions_of_matrices(root.R)
+        quaternions = quaternions_of_matrices(recording.R)
         for topic, p, r in (
-            (_pose_topic(recording), root.p, quaternions),
-            ('/derived/ground', np.zeros_like(root.p), np.tile([0.0, 0, 0, 1], (len(q), 1))),
+            (_pose_topic(recording), recording.p, quaternions),
+            ('/derived/ground', np.zeros_like(recording.p), np.tile([0.0, 0, 0, 1], (len(q), 1))),
         ):
             bag.add_topic(topic, _POSE, {'header.frame_id': WORLD})
             bag.write_batch(topic, recording.stamps, {'pose.position': p, 'pose.orientation': r})
-        wrenches = [(_plate_topic(plate), WORLD, plate.stamps, plate.wrench) for plate in plates]
+        wrenches = [(_plate_topic(plate), WORLD, plate.stamps, plate.values) for plate in plates]
         wrenches += [
-            (_foot_topic(foot.link), foot.link, foot.stamps, foot.wrench) for foot in forces
+            (_foot_topic(foot.name), foot.name, foot.stamps, foot.values) for foot in forces
         ]
         for topic, frame, stamps, wrench in wrenches:
             bag.add_topic(topic, _WRENCH, {'header.frame_id': frame})
@@ -122,7 +121,7 @@ def urdf_text(recording: Recording) -> str:
     return f'<robot name="{escape(recording.name)}">\n{"".join(parts)}</robot>\n'
 
 
-def robot_text(recording: Recording, forces: tuple[FootForces, ...]) -> str:
+def robot_text(recording: Recording, forces: tuple[Wrenches, ...]) -> str:
     """The robot file."""
     rate = NANOSECONDS / float(np.median(np.diff(recording.stamps)))
     gravity = recording.gravity
@@ -135,13 +134,20 @@ def robot_text(recording: Recording, forces: tuple[FootForces, ...]) -> str:
         f'position: {{topic: {_pose_topic(recording)[1:]}}}',
         'ground: {source: frame, frame: ground, topic: derived/ground}  # the floor of the world',
         f'rates: {{bus: {rate:.6g}}}  # [Hz]',
-        'acd: {acceleration_limit: 1e6}  # off: kinematics of single frames jump',
+        f'acd: {{acceleration_limit: {_acceleration_limit(recording):.0f}}}  # [rad/s², m/s²]',
         *(['feet:'] if recording.feet else []),
     ]
-    with_forces = {foot.link for foot in forces}
+    with_forces = {foot.name for foot in forces}
     for foot in recording.feet:
         lines += _foot_lines(foot, foot.link in with_forces)
     return '\n'.join(lines) + '\n'
+
+
+def _acceleration_limit(recording: Recording) -> float:
+    """What only outliers of the kinematics exceed: a multiple of what nearly all samples show."""
+    accelerations = np.diff(np.stack(list(recording.q.values()), axis=1), n=2, axis=0)
+    accelerations /= np.median(np.diff(recording.stamps) / NANOSECONDS) ** 2
+    return max(1000.0, 6.0 * float(np.percentile(np.abs(accelerations), 99.0)))
 
 
 def _foot_lines(foot: Foot, has_forces: bool) -> Iterator[str]:
@@ -155,7 +161,7 @@ def _foot_lines(foot: Foot, has_forces: bool) -> Iterator[str]:
 
 
 def _readme(
-    recording: Recording, plates: tuple[Plate, ...], forces: tuple[FootForces, ...], source: str
+    recording: Recording, plates: tuple[Wrenches, ...], forces: tuple[Wrenches, ...], source: str
 ) -> str:
     rows = [
         ('/joint_states', 'motion', 'joint positions [rad], [m]'),
@@ -170,7 +176,7 @@ def _readme(
             for plate in plates
         ),
         *(
-            (_foot_topic(foot.link), 'derived', 'what the plates do to this foot, in its frame')
+            (_foot_topic(foot.name), 'derived', 'what the plates do to this foot, in its frame')
             for foot in forces
         ),
     ]
@@ -188,7 +194,7 @@ def _pose_topic(recording: Recording) -> str:
     return f'/{recording.links[0].name}/pose'
 
 
-def _plate_topic(plate: Plate) -> str:
+def _plate_topic(plate: Wrenches) -> str:
     return f'/plates/{plate.name}/wrench'
 
 
