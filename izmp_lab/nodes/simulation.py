@@ -38,7 +38,7 @@ CHUNK = 4
 AHEAD_OF_RESULTS = 60
 """Such turns by which the simulation may be ahead of the results in lockstep: half a second."""
 
-SUBSCRIBED = 1.0
+SUBSCRIBED = 0.3
 """The joints must have had a subscriber for so long before the robot begins to move [s]."""
 
 PATIENCE = 60.0
@@ -87,6 +87,11 @@ class Simulation(Node):
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
         lockstep = fixed(self, 'lockstep', False, 'wait for the results of a graph that is slow')
         clock = fixed(self, 'publish_clock', True, 'publish /clock, not wall-clock stamps')
+        self._sensors = SensorOutputs(self, robot)  # discovered while the walk is planned
+        self._clock_publisher = (
+            self.create_publisher(ClockMessage, '/clock', 10) if clock else None
+        )
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         with announced(self.get_logger(), 'Building the robot in MuJoCo'):
             self._plant = build_mujoco(robot)
         plan = plan_gait(self, robot, self._plant.physics.time_step)
@@ -94,11 +99,6 @@ class Simulation(Node):
             with announced(self.get_logger(), 'Planning the torques'):
                 plan = with_feed_forward(plan, self._plant)
         self._plan = plan
-        self._sensors = SensorOutputs(self, robot)
-        self._clock_publisher = (
-            self.create_publisher(ClockMessage, '/clock', 10) if clock else None
-        )
-        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.taken: Callable[[], int] | None = None
         delay = robot.filter.half_width or 0.0  # results come so much later in any case
         ahead = AHEAD_OF_RESULTS + round(delay / (CHUNK * self._plant.physics.time_step))
