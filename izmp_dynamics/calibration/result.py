@@ -211,7 +211,7 @@ def _axes(used: Sequence[Estimate]) -> str:
 def _number(value: float, sigma: float, sign: str = '') -> str:
     """Value ± deviation, as many digits as the deviation has with two."""
     digits = 2 if sigma <= 0.0 else max(0, min(6, 1 - math.floor(math.log10(sigma))))
-    return f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}'
+    return _minus(f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}')
 
 
 def held_out_lines(result: CalibrationResult) -> list[tuple[str, float, float, str]]:
@@ -262,11 +262,16 @@ def _bullets(title: str, items: Iterable[str], width: int) -> list[str]:
 def trade_off_lines(result: CalibrationResult) -> list[str]:
     """Combinations that are known where the numbers themselves are known less."""
     return [
-        f'{pair.first} and {pair.second} trade off (correlation {pair.correlation:+.3f}); '
-        f'known is {pair.first} {pair.factor:+.4g} · {pair.second} = {pair.value:.4g} ± '
-        f'{pair.sigma:.2g}.'
+        f'{pair.first} and {pair.second} cannot be distinguished (correlation '
+        f'{_minus(f"{pair.correlation:+.3f}")}); known is {pair.first} '
+        f'{_minus(f"{pair.factor:+.4g}")} · {pair.second} = '
+        f'{_minus(f"{pair.value:.4g} ± {pair.sigma:.2g}")}.'
         for pair in result.trade_offs
     ]
+
+
+def _minus(text: str) -> str:
+    return text.replace('-', '−')
 
 
 def render_json(result: CalibrationResult) -> str:

@@ -7,44 +7,42 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
-from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.cli.terminal import add_json_option, add_robot_options
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'calibrate',
-        help='find delays, mounting, offsets and masses from recordings of the robot walking',
-        description='Find errors of sensors and model from recordings in which the robot walks: '
-        "Newton's equations must hold, and a foot that rests must rest. Writes "
-        'OUT/robot.calibrated.yaml (and .urdf, if masses were corrected), OUT/report.html and '
-        'OUT/report.json. What changes nothing on motion that '
-        'was held out is left alone. If there is nothing to correct, as the sensors agree, or if '
-        'the calibration is refused, only the report is written. The exit status is 1 if it '
-        'is refused, with a sentence on what to record.',
+        help='estimate delays, mountings, offsets and masses from recordings of a walk',
+        description='Estimate the errors of sensors and model from recordings of the robot '
+        "walking: Newton's equations must hold, and a foot in stance must not move. Writes "
+        'OUT/robot.calibrated.yaml (and .urdf, if masses are corrected), OUT/report.html and '
+        'OUT/report.json. A correction must improve the prediction of held-out motion. If there '
+        'is nothing to correct, or the calibration is refused, only the report is written. A '
+        'refusal says what to record, and the exit status is 1.',
     )
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument(
-        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
-    )
-    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    add_robot_options(parser)
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
     )
     parser.add_argument(
         '--only',
         metavar='GROUPS',
-        help='what to correct, separated by commas: delays, imu_rotation, gyroscope_bias, '
+        help='what to correct, comma-separated: delays, imu_rotation, gyroscope_bias, '
         'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, payload, inertias '
-        '(default: all but gains and inertias; ft_matrix if that predicts unseen motion better)',
+        '(default: all but gains and inertias; ft_matrix if it predicts held-out motion better)',
     )
     parser.add_argument(
         '--find-ft-frame',
         action='store_true',
-        help='correct force sensors that are turned by right angles or have the other sign',
+        help='correct force sensors that are rotated by right angles or have the opposite sign',
     )
     parser.add_argument(
-        '--payload-link', metavar='LINK', help='where a payload sits (default: the heaviest link)'
+        '--payload-link',
+        metavar='LINK',
+        help='link with a payload (default: the heaviest link)',
     )
     add_cluster_options(parser, '--workers', 1)
     parser.add_argument(

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.cli.terminal import add_json_option, add_robot_options
 from izmp_dynamics.files.plain_json import as_json
 
 CONFUSING = frozenset({'feet_exchanged', 'imu_against_all', 'tilted_force'})
@@ -20,10 +20,7 @@ def add_parser(subparsers: Any) -> None:
         'suggested fix. Exits with 1 if a replay would fail.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument(
-        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
-    )
-    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    add_robot_options(parser)
     add_json_option(parser)
     parser.set_defaults(run=run)
 

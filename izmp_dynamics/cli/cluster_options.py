@@ -16,11 +16,13 @@ def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int
     shown = 'one per core' if default is None else default
     where.add_argument(
         name, dest='workers', type=at_least(1), default=default, metavar='N',
-        help=f'processes here (default: {shown})',
+        help=f'processes on this computer (default: {shown})',
     )  # fmt: skip
-    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler')
+    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler to use instead')
     parser.add_argument(
-        '--memory', metavar='SIZE', help='of each process here, e.g. 2GB (default: shared out)'
+        '--memory',
+        metavar='SIZE',
+        help='limit of a process, e.g. 2GB (default: an equal share)',
     )
 
 

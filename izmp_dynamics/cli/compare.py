@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.cli.terminal import add_json_option, add_robot_options
 from izmp_dynamics.files.plain_json import as_json
 
 if TYPE_CHECKING:
@@ -16,27 +16,24 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'compare',
-        help="compare methods with a reference on a recording, by the paper's metrics",
-        description='Evaluate a rosbag2 recording and compare the points on the ground that the '
-        'methods give with a reference: relative errors, RMS, largest error, bias. To compare '
-        'several results of izmp replay, see izmp compare-runs.',
+        help="compare methods with a reference on a recording, with the paper's metrics",
+        description='Evaluate a rosbag2 recording and compare the IZMP of each method with a '
+        'reference: relative error, RMS, largest error, bias. To compare several results of izmp '
+        'replay, see izmp compare-runs.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument(
-        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
-    )
-    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    add_robot_options(parser)
     parser.add_argument(
         '--methods',
         default='mr_ad,ir_md',
         metavar='LIST',
-        help='mr_ad, ir_md, cop, with commas (default: mr_ad,ir_md)',
+        help='comma-separated: mr_ad, ir_md, cop (default: mr_ad,ir_md)',
     )
     parser.add_argument(
         '--reference',
         default='ground_truth',
         metavar='NAME',
-        help='ground_truth (of a simulation), cop (the feet), mr_ad or ir_md '
+        help='ground_truth (of a simulation), cop (from the feet), mr_ad or ir_md '
         '(default: ground_truth)',
     )
     add_json_option(parser)

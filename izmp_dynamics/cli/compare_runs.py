@@ -9,10 +9,10 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'compare-runs',
-        help='compare results of izmp replay with each other: one page, with confidence bands',
-        description='Compare results of izmp replay, aligned by time or by gait cycle, with the '
-        'first of them: OUT/index.html, OUT/numbers.csv, OUT/table.tex (LaTeX) and a picture for '
-        'each quantity. To compare the methods on one recording with its truth, see izmp compare.',
+        help='compare results of izmp replay on one page, with confidence bands',
+        description='Compare results of izmp replay with the first of them, aligned by time or '
+        'by gait cycle: OUT/index.html, OUT/numbers.csv, OUT/table.tex (LaTeX) and a picture of '
+        'each quantity. To compare methods with the ground truth, see izmp compare.',
     )
     parser.add_argument(
         'results', type=Path, nargs='+', metavar='RESULT', help='folder that izmp replay -o wrote'
@@ -24,17 +24,19 @@ def add_parser(subparsers: Any) -> None:
         '--align',
         choices=('time', 'steps'),
         default='',
-        help='over time from the start, or over the gait cycle from touchdown to touchdown '
-        '(default: steps where each result has three strides)',
+        help='by time from the start, or by gait cycle from touchdown to touchdown (default: '
+        'steps if every result has three strides)',
     )
     parser.add_argument(
-        '--foot', default='', help='whose touchdowns begin the cycle (default: that with the most)'
+        '--foot',
+        default='',
+        help='its touchdowns start the cycle (default: the one with most)',
     )
     parser.add_argument(
         '--names',
         default='',
         metavar='LIST',
-        help='names of the results, with commas (default: those of the folders)',
+        help='comma-separated names of the results (default: the folder names)',
     )
     parser.set_defaults(run=run)
 

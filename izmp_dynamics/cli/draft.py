@@ -13,20 +13,25 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'draft',
-        help='write a robot file to begin with, from a recording and a URDF',
-        description='Write a robot file to begin with: the topics of joints, IMU and force '
-        'sensors in the recording, the links of the URDF that they sit on, and the soles. What '
-        'was guessed is marked CHECK. In the recording the robot should stand or walk.',
+        help='write a first robot file from a recording and a URDF',
+        description='Write a first robot file: topics of joints, IMU and force sensors in the '
+        'recording, links of the URDF on which they are mounted, and soles. Guesses are marked '
+        'CHECK. The robot should stand or walk in the recording.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     parser.add_argument(
         '--urdf',
         type=Path,
         metavar='FILE',
-        help='URDF or xacro (default: the robot_description in BAG, which is written beside FILE)',
+        help='URDF or xacro (default: the robot_description in BAG, saved beside FILE)',
     )
     parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='FILE', help='robot file, *.yaml'
+        '-o',
+        '--output',
+        type=Path,
+        required=True,
+        metavar='FILE',
+        help='the robot file, *.yaml',
     )
     parser.add_argument('--overwrite', action='store_true', help='replace FILE')
     add_json_option(parser)

@@ -9,7 +9,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'export',
-        help='write results of izmp replay for other tools: Rerun',
+        help='convert results of izmp replay for other tools: Rerun',
         description='Write a recording for the Rerun viewer from the results of izmp replay: the '
         'robot with soles, support polygon, points and forces, the time series and the events, '
         "at the log's own stamps.",
@@ -18,18 +18,20 @@ def add_parser(subparsers: Any) -> None:
         'results', type=Path, metavar='RESULT', help='folder that izmp replay -o wrote'
     )
     parser.add_argument(
-        '--rerun', type=Path, required=True, metavar='FILE', help='the recording, e.g. run.rrd'
+        '--rerun',
+        type=Path,
+        required=True,
+        metavar='FILE',
+        help='its recording, e.g. run.rrd',
     )
     parser.add_argument(
         '--urdf',
         type=Path,
         metavar='FILE',
-        help="where the robot's URDF is: meshes with relative names or of packages are looked for "
-        'around it (default: packages of the ROS installation only)',
+        help="the robot's URDF, to find meshes with relative or package:// names (default: only "
+        'packages of the ROS installation)',
     )
-    parser.add_argument(
-        '--overwrite', action='store_true', help='replace the recording if it is there'
-    )
+    parser.add_argument('--overwrite', action='store_true', help='replace an earlier recording')
     parser.set_defaults(run=run)
 
 

@@ -11,30 +11,30 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'fleet',
-        help='evaluate many recordings at once: a table and a page, the worst first',
+        help='evaluate many recordings: a table and a page, worst first',
         description='Evaluate many rosbag2 recordings as `izmp replay` does, on all cores or on a '
         'cluster (Dask): OUT/fleet.html, OUT/fleet.parquet and OUT/fleet.json with a row per bag. '
-        'The same command goes on where an earlier one was interrupted.',
+        'After an interruption, run the same command again to resume.',
     )
     parser.add_argument(
         'logs',
         nargs='+',
         metavar='LOGS',
-        help='folders, bags, globs, URLs (s3://bucket/logs), or .txt files that list such places',
+        help='folders, bags, globs, URLs (s3://bucket/logs), or .txt files that list them',
     )
     parser.add_argument(
         '--robot',
         action='append',
         required=True,
         metavar='[PATTERN=]FILE',
-        help='robot file, or go2, g1, …; with PATTERN, of the bags whose path or name matches, '
-        "e.g. 'icub_*=icub.yaml'; {bag} in FILE is the folder of the bag; repeatable",
+        help='robot file, or a robot: go2, g1, …; with PATTERN, for bags whose path or name '
+        "matches, e.g. 'icub_*=icub.yaml'; {bag} in FILE is the bag's folder; repeatable",
     )
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
     )
     parser.add_argument(
-        '--reports', action='store_true', help='the full report of every bag, in OUT/reports'
+        '--reports', action='store_true', help='write the full report of every bag to OUT/reports'
     )
     add_cluster_options(parser, '--workers', None)
     parser.add_argument(

@@ -7,6 +7,7 @@ from typing import Any
 
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.cli.terminal import add_robot_options
 
 MOTIONS = ('sway', 'walk')
 
@@ -15,20 +16,14 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'live',
-        help='run the node graph on a bag, a simulation or a robot; live figures',
+        help='run the node graph on a bag, a simulation or a robot, with live figures',
         description='Run all nodes in one process over DDS. The sensors come from BAG, from a '
-        'simulation, or, without either, from whatever robot is on the network. Needs rclpy: a '
-        "ROS 2 distribution, or pip install '.[ros]' in the folder of izmp_dynamics.",
+        'simulation or, with neither, from the robot on the network. Needs rclpy: a ROS 2 '
+        "distribution, or pip install '.[ros]' in the folder of izmp_dynamics.",
     )
     parser.add_argument('bag', type=Path, nargs='?', metavar='BAG', help='recording to play')
-    parser.add_argument('--simulate', choices=MOTIONS, help='motion of a simulated robot')
-    parser.add_argument(
-        '--robot',
-        type=Path,
-        metavar='FILE',
-        help='robot file, or go2, g1, … (--simulate: biped31)',
-    )
-    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    parser.add_argument('--simulate', choices=MOTIONS, help='simulate a robot with this motion')
+    add_robot_options(parser, default='with --simulate: biped31')
     parser.add_argument(
         '--record', type=Path, metavar='BAG', help='record all topics to this folder'
     )
@@ -42,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
         nargs='?',
         const='127.0.0.1',
         metavar='ADDRESS',
-        help='show the robot in a web browser, to this computer alone or at an ADDRESS of it',
+        help='show the robot in a web browser: on this computer only, or served at ADDRESS',
     )
     parser.set_defaults(run=run)
 

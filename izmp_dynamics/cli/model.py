@@ -18,20 +18,20 @@ def add_parser(subparsers: Any) -> None:
         'model',
         help='show the tree, masses, joints and problems of a URDF',
         description='Show the tree, masses, centre of mass, joints and problems of a URDF, and '
-        'where the frames of its sensors are and point.',
+        'the pose of every sensor frame.',
     )
     parser.add_argument(
         'urdf',
         type=Path,
         metavar='URDF',
-        help='URDF or xacro file, or a robot file (*.yaml): then its sensors and soles are shown',
+        help='URDF or xacro file, or a robot file (*.yaml), whose sensors and soles are shown too',
     )
     parser.add_argument(
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )
-    parser.add_argument('--plot', type=Path, metavar='FILE', help='draw it into a picture')
+    parser.add_argument('--plot', type=Path, metavar='FILE', help='draw the robot to a picture')
     add_json_option(parser)
-    parser.add_argument('--all', action='store_true', help='fold nothing away')
+    parser.add_argument('--all', action='store_true', help='show small parts, too')
     parser.set_defaults(run=run)
 
 

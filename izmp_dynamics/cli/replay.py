@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from izmp_dynamics.cli.terminal import add_robot_options
+
 if TYPE_CHECKING:
     from izmp_dynamics.evaluate import ReplayResult
     from izmp_dynamics.verdict.expect import Expectation
@@ -22,14 +24,11 @@ def add_parser(subparsers: Any) -> None:
         'replay',
         help='evaluate a recording: IZMP of every method, as a bag and a report',
         description='Evaluate a rosbag2 recording: contact wrench and IZMP of every method, '
-        'written as OUT/bag (rosbag2), OUT/report.html and OUT/report.json. Exit status: 0 done, '
-        '1 it could not be done, 2 wrong usage, 3 done, but a limit of --expect is not met.',
+        'written to OUT/bag (rosbag2), OUT/report.html and OUT/report.json. Exit status: 0 done, '
+        '1 failed, 2 wrong usage, 3 done, but a limit of --expect is not met.',
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
-    parser.add_argument(
-        '--robot', type=Path, required=True, metavar='FILE', help='robot file, or go2, g1, …'
-    )
-    parser.add_argument('--urdf', type=Path, metavar='FILE', help='instead of the one it names')
+    add_robot_options(parser)
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
     )
@@ -37,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
         '--overwrite', action='store_true', help='replace an earlier result in OUT'
     )
     parser.add_argument(
-        '--storage', choices=('mcap', 'sqlite3'), default='mcap', help='of the bag in OUT'
+        '--storage', choices=('mcap', 'sqlite3'), default='mcap', help='format of the bag in OUT'
     )
     filters = parser.add_mutually_exclusive_group()
     filters.add_argument(
@@ -51,25 +50,24 @@ def add_parser(subparsers: Any) -> None:
         type=_filter,
         metavar='SECONDS',
         help='half-width of the matched filter, none, or auto: chosen from the measured noise '
-        '(default: that of the robot file, auto if it states none)',
+        '(default: as in the robot file; auto if it has no filter)',
     )
     parser.add_argument(
-        '--static', action='store_true', help='a report of pictures alone, without scripts'
+        '--static', action='store_true', help='a report with pictures only, no scripts'
     )
     parser.add_argument(
         '--expect',
         type=Path,
         metavar='LIMITS',
-        help='file of limits that the recording must meet (config/limits_example.yaml): exit '
-        'status 3 if it does not, OUT/expect.xml (JUnit) says which; the results are written in '
-        'any case',
+        help='limits that the recording must meet (as config/limits_example.yaml). OUT/expect.xml '
+        '(JUnit) lists them; the exit status is 3 if one is not met; results are always written',
     )
     parser.add_argument(
         '--junit',
         type=Path,
         metavar='FILE',
-        help='with --expect: a further copy of expect.xml outside OUT, written also if the '
-        'recording cannot be evaluated',
+        help='with --expect: a copy of expect.xml outside OUT, also written if the recording '
+        'cannot be evaluated',
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)

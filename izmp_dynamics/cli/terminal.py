@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ def make_console() -> 'Console':
 
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_WIDE)
+
+
+def add_robot_options(parser: argparse.ArgumentParser, default: str = '') -> None:
+    """Add --robot and --urdf; the robot is required if there is no default, which is described."""
+    text = 'robot file, or the name of a robot: go2, g1, …' + (default and f' ({default})')
+    parser.add_argument('--robot', type=Path, required=not default, metavar='FILE', help=text)
+    parser.add_argument(
+        '--urdf', type=Path, metavar='FILE', help='URDF to use instead of that of the robot file'
+    )
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:

@@ -92,15 +92,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action='append',
         default=[],
         metavar='FIGURE',
-        help='of those that `izmp experiments list` names; repeatable',
+        help='one that `izmp experiments list` names; repeatable',
     )
     add_cluster_options(parser, '--jobs', 2)
     parser.add_argument(
-        '--quick', action='store_true', help='few and short runs: does everything work?'
+        '--quick', action='store_true', help='few and short runs, to see whether everything works'
     )
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.add_argument(
-        '--strict', action='store_true', help='exit with 1 if something that must hold does not'
+        '--strict', action='store_true', help='exit with 1 if a claim that must hold does not'
     )
 
 
@@ -225,8 +225,7 @@ class _Experiment(NamedTuple):
 
 _WHERE = {
     'files': 'OUT/NAME.png, .svg and .csv, and OUT/index.html with all of them',
-    'kept': 'Finished runs are kept in OUT/runs, so an interrupted command goes on where it '
-    'stopped.',
+    'kept': 'Finished runs are kept in OUT/runs: an interrupted command resumes there.',
 }
 
 _EXPERIMENTS = {
@@ -241,7 +240,7 @@ _EXPERIMENTS = {
         'izmp_lab.studies.itu_biped.page',
         _itu_biped,
         'walks of the ITU Biped with and without converging centre of gravity',
-        'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of who falls, as {files}. '
+        'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of the falls, as {files}. '
         '{kept}',
     ),
     'angular_momentum': _Experiment(
@@ -264,9 +263,9 @@ _EXPERIMENTS = {
         'izmp_lab.studies.fall_alarm.page',
         _fall_alarm,
         'lead times and false alarms of the fall alarm in walks with pushes',
-        'Let a robot walk and stand under pushes, and compare the fall alarm with the falls, as '
-        '{files}. Finished trials are kept in OUT/runs, so an interrupted command goes on where '
-        'it stopped, and one with more trials makes only those that are new.',
+        'Push a walking or standing robot and compare the fall alarm with its falls, as '
+        '{files}. Finished trials are kept in OUT/runs: an interrupted command resumes there, and '
+        'one with more trials makes only the new ones.',
         _add_fall_alarm_options,
     ),
     'real': _Experiment(

@@ -95,7 +95,7 @@ def add_parser(subparsers: Any) -> None:
         'walk',
         help='a walk on level ground, up a slope or in a curve',
         description='Plan a walk: footsteps, ZMP, centre of mass, the motion of every joint and '
-        'its torque. A walk that the robot cannot walk is refused with step, joint and value.',
+        'its torque. A walk that the robot cannot do is refused with step, joint and value.',
     )
     add_walk_options(walk)
     walk.add_argument('--robot', type=Path, metavar='FILE', help='robot file (default: biped31)')

@@ -25,8 +25,8 @@ def add_seesaw(motions: Any) -> None:
     )
     parser.add_argument(
         '--controller', choices=('mixed', 'robot'), default='mixed',
-        help='controls the linear momentum of the robot and the angular momentum of the whole '
-        'system (mixed, default), or both of the robot (robot)',
+        help='mixed (default): linear momentum of the robot, angular momentum of the whole '
+        'system; robot: both of the robot',
     )  # fmt: skip
     parser.add_argument(
         '--gains', choices=('authors', 'tuned'), default='authors', help='default: authors'
@@ -45,7 +45,7 @@ def add_seesaw(motions: Any) -> None:
         help='push the torso, e.g. 100:lateral:20.0:0.01; repeatable',
     )  # fmt: skip
     parser.add_argument(
-        '--duration', type=float, default=60.0, metavar='S', help='[s] (default: 60)'
+        '--duration', type=float, default=60.0, metavar='S', help='of the simulation (default: 60)'
     )
     parser.add_argument(
         '--damping', type=float, metavar='D',
@@ -125,8 +125,8 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'simulate',
-        help='let a simulated robot move; sensors and ground truth as a bag',
-        description='Let a robot move in MuJoCo and record all its sensors and the truth.',
+        help='simulate a robot; record its sensors and the ground truth',
+        description='Simulate a robot in MuJoCo and record its sensors and the truth as a bag.',
     )
     motions = parser.add_subparsers(metavar='MOTION', required=True)
     _add_sway(motions)
@@ -169,15 +169,15 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world = parser.add_argument_group('world')
     world.add_argument(
         '--uneven', type=int, metavar='SEED',
-        help='bumps and hollows of 1 cm; the seed decides where; see --ankle-feedback',
+        help='bumps and hollows of 1 cm, placed by the seed; see --ankle-feedback',
     )  # fmt: skip
     world.add_argument(
         '--friction', type=float, metavar='MU', help='between soles and ground (default: 1)'
     )
     world.add_argument(
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
-        help='push with so many newtons to a side (forward, back, left or lateral, right, up, '
-        'down) at a time [s], for 0.1 s by default; repeatable. Example: 40:lateral:3.0',
+        help='push with N newtons (forward, back, left or lateral, right, up, down) at time T [s] '
+        'for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
     )  # fmt: skip
     world.add_argument(
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
@@ -185,7 +185,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world.add_argument(
         '--ankle-feedback',
         action='store_true',
-        help='the ankles answer to the tilt of the IMU: survives harder pushes and worse ground',
+        help='the ankles react to the measured tilt: survives harder pushes and rougher ground',
     )
     world.add_argument(
         '--physics-rate', type=float, default=500.0, metavar='HZ',
@@ -201,11 +201,11 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     sensors.add_argument(
         '--noise', metavar='UNIT',
-        help='record copies below noisy/ with the noise of an IMU: xsens_mti20; evaluate them '
+        help='also record noisy/… topics with the noise of an IMU: xsens_mti20; evaluate them '
         'with robot_noisy.yaml',
     )  # fmt: skip
     sensors.add_argument(
-        '--seed', type=int, default=0, metavar='N', help='of the noise (default: 0)'
+        '--seed', type=int, default=0, metavar='N', help='of the random noise (default: 0)'
     )
 
 
@@ -213,9 +213,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='BAG', help='folder for the bag'
     )
-    parser.add_argument(
-        '--robot', type=Path, metavar='FILE', help='robot file (default: that of biped31)'
-    )
+    parser.add_argument('--robot', type=Path, metavar='FILE', help='robot file (default: biped31)')
     parser.add_argument('--overwrite', action='store_true', help='replace an earlier bag')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
