@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -306,6 +307,10 @@ def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path, rota
     )
     text = (tmp_path / 'named' / 'robot.calibrated.yaml').read_text(encoding='utf-8')
     assert 'urdf: package://my_robots/biped31.urdf' in text  # it may be copied anywhere
+    write_calibration(dataclasses.replace(calibration, inertials={}), tmp_path / 'here')
+    (tmp_path / 'here' / 'below').mkdir()
+    copied = shutil.copy(tmp_path / 'here' / 'robot.calibrated.yaml', tmp_path / 'here' / 'below')
+    assert load_robot_file(copied).urdf_path.samefile(calibration.robot.urdf_path)
 
 
 @pytest.fixture(scope='module')

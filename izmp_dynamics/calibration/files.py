@@ -198,8 +198,8 @@ def write_calibration(
     texts: dict[str, str] = {}
     if result.accepted:
         urdf = calibration.robot.urdf
-        if not urdf.startswith(PACKAGE):  # which is found from anywhere
-            urdf = os.path.relpath(calibration.robot.urdf_path, os.path.realpath(folder))
+        if not urdf.startswith(PACKAGE):  # which is found from anywhere, as what follows
+            urdf = os.path.realpath(calibration.robot.urdf_path)
         if calibration.inertials:
             urdf = URDF
             texts[URDF] = with_inertials(calibration.urdf.text, calibration.inertials)

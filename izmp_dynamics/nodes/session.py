@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from rich.live import Live
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.diagnosis.filter_choice import with_filter
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import require_viser
 from izmp_dynamics.nodes.figures import Figures
 from izmp_dynamics.nodes.others import OtherPublishers
@@ -94,6 +96,7 @@ class LiveSession:
         self._failure: IzmpError | None = None
         self._recorder: Recorder | None = None
         self._mixed = ''
+        self._played: Path | None = None
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -135,7 +138,7 @@ class LiveSession:
 
     def bag(self, path: Path, rate: float) -> Source:
         """Play a recording."""
-        player = BagPlayer(self._node, path, self.robot, rate)
+        player, self._played = BagPlayer(self._node, path, self.robot, rate), path
         self._source.callback(player.close)
 
         def play(stop: threading.Event) -> None:
@@ -258,8 +261,8 @@ class LiveSession:
                 _say(self._mixed)
 
     def _summary(self) -> str:
-        said = [self._figures.summary(), filter_sentence(self.graph.node.robot), self._mixed]
-        return '\n'.join(filter(None, said))
+        filtered = filter_sentence(self.graph.node.robot, self._played)
+        return '\n'.join(filter(None, [self._figures.summary(), filtered, self._mixed]))
 
     def _taken(self) -> int:
         """Joint messages that the graph has taken."""
@@ -303,14 +306,21 @@ class LiveSession:
             thread.join(5.0)
 
 
-def filter_sentence(robot: RobotFile) -> str:
-    """Say which filter holds, and how to set one."""
+def filter_sentence(robot: RobotFile, played: Path | None = None) -> str:
+    """Say which filter holds, and which one to set: the one that `replay` chooses for a bag."""
     if stated := filter_in_words(robot):
         return f'Filtered by {stated}, as the robot file or a parameter states.'
+    half_width = None
+    if played is not None:
+        with suppress(IzmpError):  # live shows more recordings than can be replayed
+            model = load_model(robot.read_urdf(), robot.root)
+            half_width = with_filter(played, robot, model).half_width
+    value = '…' if half_width is None else f'{half_width:.4g}'
+    found = 'izmp check names the value for a recording, izmp calibrate writes it'
     return (
         'No filter is set: noise may move the margin by far more than in izmp replay, which '
-        'chooses one. State filter: {half_width: …} [s] in the robot file; izmp check names the '
-        'value for a recording, izmp calibrate writes it.'
+        f'chooses one. State filter: {{half_width: {value}}} [s] in the robot file'
+        f'{f"; {found}" * (half_width is None)}.'
     )
 
 
