@@ -229,11 +229,11 @@ def wait_until(condition):
     return False
 
 
-PERIOD = 0.008
+PERIOD = 0.016
 """Time between the samples of the standing robot [s]."""
 
 _STEP = round(PERIOD * 1e9)
-_STAMP_AT = 4
+STAMP_AT = 4
 """Where a serialized message with a header has its stamp: after the mark of the encoding."""
 
 
@@ -348,7 +348,7 @@ class StandingRobot:
 def stamped(message, stamp):
     """Serialized message with a stamp [ns]."""
     message = message.copy()
-    struct.pack_into('<iI', message, _STAMP_AT, *divmod(stamp, 10**9))
+    struct.pack_into('<iI', message, STAMP_AT, *divmod(stamp, 10**9))
     return bytes(message)
 
 

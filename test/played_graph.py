@@ -1,6 +1,8 @@
 """The whole graph in this process: messages of a bag in, one by one, without DDS; results out."""
 
+import struct
 from collections import defaultdict, deque
+from collections.abc import Mapping
 
 import rclpy
 import yaml
@@ -15,7 +17,7 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, LOOK_EVERY
 from izmp_dynamics.nodes.registry import node_class
 
-from .node_processes import GRAPH, ROBOT, wait_until
+from .node_processes import GRAPH, ROBOT, STAMP_AT, wait_until
 
 COMPOSED = ('composed',)
 
@@ -31,6 +33,34 @@ def written(content, folder, **changes):
     path = folder / 'robot.yaml'
     path.write_text(yaml.safe_dump(content | changes))
     return path
+
+
+class Messages(Mapping):
+    """Stamp [ns] → message; what was published as bytes is deserialized when it is looked at."""
+
+    def __init__(self):
+        self._found = {}
+
+    def add(self, message, kind):
+        """Add a message with a header, or its bytes, which begin with the stamp."""
+        if isinstance(message, bytes):
+            seconds, rest = struct.unpack_from('<iI', message, STAMP_AT)
+            self._found[10**9 * seconds + rest] = message, kind
+        else:
+            self._found[stamp_of(message)] = message, None
+
+    def __getitem__(self, stamp):
+        message, kind = self._found[stamp]
+        if kind is not None:
+            message = deserialize_message(message, kind)
+            self._found[stamp] = message, None
+        return message
+
+    def __iter__(self):
+        return iter(self._found)
+
+    def __len__(self):
+        return len(self._found)
 
 
 class PlayedGraph:
@@ -51,7 +81,7 @@ class PlayedGraph:
 
     def __init__(self, robot, overrides, names=GRAPH):
         self.robot, self.overrides, self.names = robot, overrides, names
-        self.messages = defaultdict(dict)
+        self.messages = defaultdict(Messages)
         self.nodes, self.late, self.published, self.margins = [], frozenset(), set(), []
         self._waiting = deque()
 
@@ -79,12 +109,10 @@ class PlayedGraph:
         def publish(output, message):
             self._waiting.append((output.topic, message))
             self.published.add(output.topic)
-            if isinstance(message, bytes):
-                message = deserialize_message(message, output.msgtype)
-            if hasattr(message, 'header'):
-                self.messages[output.topic][stamp_of(message)] = message
+            if hasattr(output.msgtype, 'header'):
+                self.messages[output.topic].add(message, output.msgtype)
             elif output.topic == '/margin':
-                self.margins.append(message)
+                self.margins.append(deserialize_message(message, output.msgtype))
 
         return publish
 

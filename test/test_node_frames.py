@@ -22,14 +22,28 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.stability.support_polygon import plane_axes
 
+from .bag_surgery import TOPICS, Draft
 from .node_processes import wait_until
 from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
+from .replayed import evaluate_log
 
 both = pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
 
 
 pytestmark = pytest.mark.usefixtures('ros')
+
+
+@pytest.fixture(scope='module')
+def sound_bag(sway, tmp_path_factory):
+    """A part of the sway in which every joint of the legs moves."""
+    draft = Draft.of_bag(sway[1], TOPICS, start=1.0, stop=2.2)
+    return draft.write(tmp_path_factory.mktemp('sound') / 'bag')
+
+
+@pytest.fixture(scope='module')
+def sound_results(sound_bag, biped31):
+    return evaluate_log(sound_bag, biped31)[0]
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from ..bag_surgery import IMU
 from ..conftest import REPOSITORY
 from .walking import ROBOT_FILE
 
+EXPERIMENT = ('experiments', 'real', '--jobs', '1')
+
 
 @pytest.fixture(scope='module')
 def logs(sway, tmp_path_factory):
@@ -72,7 +74,7 @@ def test_one_robot_file_may_be_that_of_all_recordings(logs, tmp_path, capsys):
     shutil.copytree(logs / 'one', tmp_path / 'logs' / 'one')
     robot = tmp_path / 'logs' / 'one' / 'robot.yaml'
     robot = robot.rename(robot.with_name('mine.yaml'))  # beside its URDF
-    command = ['experiments', 'real', '--logs', str(tmp_path / 'logs'), '--quiet', '-o']
+    command = [*EXPERIMENT, '--logs', str(tmp_path / 'logs'), '--quiet', '-o']
     assert main([*command, str(tmp_path / 'none')]) == 1
     assert 'has no robot*.yaml' in capsys.readouterr().out
     assert main([*command, str(tmp_path / 'out'), '--robot', str(robot)]) == 0
@@ -92,7 +94,7 @@ def test_a_recording_that_cannot_be_evaluated_is_a_row(sway, sound, robot_yaml, 
         draft.write(tmp_path / 'logs' / name)
         (tmp_path / 'logs' / name / 'robot.yaml').write_text(yaml.safe_dump(robot))
     out = tmp_path / 'out'
-    assert main(['experiments', 'real', '-o', str(out), '--logs', str(tmp_path / 'logs')]) == 0
+    assert main([*EXPERIMENT, '-o', str(out), '--logs', str(tmp_path / 'logs')]) == 0
     said = capsys.readouterr().out
     assert re.search('bare: .*imu', said)
     assert 'light: MR-AD has an IZMP at no instant' in said
