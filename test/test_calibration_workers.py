@@ -72,7 +72,7 @@ def calibrate(folder, bags, robot, *options, moment):
 def test_workers_one_of_which_is_killed_give_the_files_of_one_process(
     bags, robot, tmp_path, monkeypatch
 ):
-    groups = ('--only', 'delays,imu_rotation')
+    groups = ('--only', 'delays,ft_offsets')
     (tmp_path / 'one').mkdir()
     monkeypatch.chdir(tmp_path / 'one')
     alone = izmp('calibrate', *bags, '--robot', robot, '-o', 'out', '--quiet', *groups)
