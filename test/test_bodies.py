@@ -9,6 +9,9 @@ from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.rotations import matrices_from_quaternions
+from izmp_dynamics.bodies.plates import foot_forces, read_plates
+from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
+from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.cli.main import main
 
 RATE, COUNT = 200.0, 400
@@ -267,6 +270,81 @@ def test_the_sum_of_the_feet_is_what_the_plate_measures(imported):
     np.testing.assert_allclose(total, walker.wrench, atol=1e-5)
 
 
+LEVEL = np.array([[0.2, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.2, -0.05]])
+STAMPS = (1_000_000_000 + np.arange(COUNT) / RATE * 1e9).astype(np.int64)
+
+
+def standing(left, speed=0.0):
+    """Two feet, the right one at the origin, the left one at (COUNT, 3); 70 kg; on belts."""
+    belt = np.outer(np.arange(COUNT) / RATE, [speed, 0.0, 0.0])
+    R = np.tile(np.eye(3), (COUNT, 1, 1))
+    feet = tuple(
+        Foot(name, LEVEL, 0.0, R, place + belt) for name, place in (('r', 0.0 * left), ('l', left))
+    )
+    links = (Link('pelvis', 70.0),)
+    return Recording('h', links, (), 9.81, np.eye(3), STAMPS, {}, R, 0.0 * left, feet, ())
+
+
+def plate(name, force, x, y=0.0):
+    """A plate that exerts vertical forces (COUNT,) at (x, y)."""
+    zero = 0.0 * force
+    return Wrenches(
+        name, STAMPS, np.stack([zero, zero, force, y * force, -x * force, zero], axis=1)
+    )
+
+
+def test_plates_are_felt_by_the_feet_on_them():
+    """One foot over two plates; then the other steps down beside them, and is not known."""
+    late = np.arange(COUNT) >= COUNT // 2
+    left = np.where(late[:, None], [0.5, 0.2, 0.0], [0.2, 0.2, 0.2])
+    plates = plate('a', np.full(COUNT, 350.0), 0.0), plate('b', np.where(late, 0.0, 337.0), 0.15)
+    (right, other), remarks = foot_forces(standing(left), plates)
+    np.testing.assert_array_equal(right.values, plates[0].values + plates[1].values)
+    np.testing.assert_array_equal(right.stamps, STAMPS)
+    known = np.isin(STAMPS, other.stamps)
+    edge = abs(np.arange(COUNT) - COUNT // 2) < 2  # a gradient smears the step
+    np.testing.assert_array_equal(known[~edge], ~late[~edge])
+    assert not other.values.any()
+    assert len(remarks) == 1
+    assert remarks[0].startswith('In 50 % of the time a foot stands where no plate carries it')
+
+
+def test_two_feet_on_one_plate_and_on_belts():
+    """The lever divides between them; on belts nobody stands beside the plates."""
+    left = np.tile([0.0, 0.4, 0.0], (COUNT, 1))
+    whole = plate('a', np.full(COUNT, 700.0), 0.05, 0.15)
+    (right, other), remarks = foot_forces(standing(left), [whole])
+    np.testing.assert_allclose(right.values[:, 2], 437.5)
+    np.testing.assert_allclose(other.values[:, 2], 262.5)
+    assert 'only the sum of their forces is measured' in remarks[0]
+    alone = plate('a', np.full(COUNT, 300.0), 0.0)
+    _, remarks = foot_forces(standing(left), [alone])
+    assert remarks[0].startswith('In 100 % of the time')
+    moving = Wrenches('a', STAMPS, alone.values.copy())
+    moving.values[:, 4] = -300.0 * 1.5 * np.arange(COUNT) / RATE
+    (_, other), remarks = foot_forces(standing(left, speed=1.5), [moving])
+    assert len(other.stamps) == COUNT
+    assert [remark.partition(':')[0] for remark in remarks] == [
+        'The loaded feet move with 1.50 m/s'
+    ]
+
+
+@pytest.mark.parametrize('fixed', [None, (0.3, 0.0, -0.2)])
+def test_torques_about_a_fixed_point_are_found(fixed, tmp_path):
+    """About the point of the force a plate exerts no horizontal torque."""
+    t = np.arange(50) / 10.0
+    force = np.stack([20 * np.sin(t), 700 + 50 * np.cos(t), 15 * np.cos(2 * t)], axis=1)
+    point = np.stack([0.1 * t, 0 * t, 0.05 * np.sin(3 * t)], axis=1)
+    free = np.stack([0 * t, 5 * np.sin(t), 0 * t], axis=1)
+    given = free if fixed is None else free + np.cross(point - fixed, force)
+    names = [f'f_{kind}{axis}' for kind in 'vpm' for axis in 'xyz']
+    (tmp_path / 'grf.mot').write_text(table_text(names, np.column_stack([t, force, point, given])))
+    (found,), remarks = read_plates(read_table(tmp_path / 'grf.mot'), UP)
+    moment = np.cross(point, force) + free
+    np.testing.assert_allclose(found.values[:, 3:], moment @ UP.T, atol=1e-6)
+    assert bool(remarks) == (fixed is not None)
+
+
 COORDINATES = ('tilt', 'list', 'turn', 'tx', 'ty', 'tz', 'knee_r')
 ROWS = np.column_stack([np.arange(20) / 100.0, np.tile([0.1, 0, 0, 0, 0.9, 0, 0.2], (20, 1))])
 FORCES = tuple(f'f_{kind}{axis}' for kind in 'vp' for axis in 'xyz')
@@ -312,3 +390,70 @@ def test_bad_files_get_a_sentence(what, bad, tmp_path, capsys, osim):
     assert main(['import', 'opensim', model, motion, '--grf', grf, '-o', str(out)]) == 1
     assert BAD[what][bad] in capsys.readouterr().err
     assert not out.exists()
+
+
+def write_c3d(path, ezc3d, wrench, angle):
+    """One plate of type 2, z up, in millimetres: it measures what presses on it."""
+    centre, count = np.array([0.1, 0.2, 0.0]), len(wrench)
+    file = ezc3d.c3d()
+    parameters = file['parameters']
+    parameters['POINT']['RATE']['value'] = parameters['ANALOG']['RATE']['value'] = [RATE]
+    parameters['POINT']['LABELS']['value'] = ['head', 'LKneeAngles']
+    parameters['POINT']['UNITS']['value'] = ['mm']
+    points = np.ones((4, 2, count))
+    points[2, 0], points[0, 1] = 1700.0, angle
+    file['data']['points'] = points
+    channels = ['Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz']
+    parameters['ANALOG']['LABELS']['value'] = channels
+    moment = 1e3 * (wrench[:, 3:] - np.cross(centre, wrench[:, :3]))
+    file['data']['analogs'] = -np.hstack([wrench[:, :3], moment]).T[None]
+    square = np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]])
+    corners = 1e3 * (centre + 0.3 * square)
+    plate = {
+        'USED': [1], 'TYPE': [2], 'ZERO': [1, 0], 'CHANNEL': np.arange(1.0, 7.0).reshape(6, 1),
+        'CORNERS': corners.T.reshape(3, 4, 1), 'ORIGIN': np.zeros((3, 1)),
+        'CAL_MATRIX': np.zeros((6, 6, 0)),
+    }  # fmt: skip
+    for name, value in plate.items():
+        file.add_parameter('FORCE_PLATFORM', name, value)
+        if name in ('USED', 'TYPE', 'ZERO', 'CHANNEL'):
+            parameters['FORCE_PLATFORM'][name]['type'] = 2  # integers
+    file.add_parameter('POINT', 'ANGLES', ['LKneeAngles'])
+    file.add_parameter('POINT', 'ANGLE_UNITS', ['deg'])
+    file.write(str(path))
+
+
+def test_c3d_has_the_plates_of_the_same_motion(imported, tmp_path):
+    ezc3d = pytest.importorskip('ezc3d', reason="ezc3d is missing: pip install '.[human]'")
+    walker, out = imported
+    path, angle = tmp_path / 'grf.c3d', np.linspace(0.0, 30.0, COUNT)
+    write_c3d(path, ezc3d, walker.wrench, angle)
+    assert main(['import', 'c3d', str(path), '-o', str(tmp_path / 'c3d')]) == 0
+    motion, body = str(out.parent / 'motion.mot'), str(tmp_path / 'body')
+    given = ['import', 'opensim', str(walker.path), motion, '--grf', str(path), '-o', body]
+    assert main(given) == 0
+    for folder in ('c3d', 'body'):
+        with BagReader(tmp_path / folder) as bag:
+            (raw,) = bag.batches(['/plates/plate1/wrench', '/joint_states'], span_s=1e3)
+        plate = wrench_batch(raw['/plates/plate1/wrench'])
+        np.testing.assert_allclose(plate.wrenches, walker.wrench, rtol=1e-5, atol=1e-3)
+        joints = joint_state_batch(raw['/joint_states'])
+        np.testing.assert_array_equal(joints.stamps, plate.stamps)
+        if folder == 'c3d':
+            knee = joints.positions[:, joints.names.index('LKneeAngles_x')]
+            np.testing.assert_allclose(knee, np.radians(angle), atol=1e-6)
+    assert 'all signs are turned' in (tmp_path / 'c3d' / 'README.md').read_text()
+    assert '/derived/calcn_r/wrench' in (tmp_path / 'body' / 'README.md').read_text()
+
+
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [(None, 'No such file'), ('C3D?', 'must be a valid c3d file')],
+)
+def test_bad_c3d_files_get_a_sentence(text, sentence, tmp_path, capsys):
+    pytest.importorskip('ezc3d', reason="ezc3d is missing: pip install '.[human]'")
+    if text:
+        (tmp_path / 'a.c3d').write_text(text)
+    assert main(['import', 'c3d', str(tmp_path / 'a.c3d'), '-o', str(tmp_path / 'out')]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / 'out').exists()

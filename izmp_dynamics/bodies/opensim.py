@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, ModelError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
-from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording
+from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, up_to_z
 from izmp_dynamics.bodies.soles import outline_of
 from izmp_dynamics.bodies.table import Table
 from izmp_dynamics.files.libraries import library
@@ -89,7 +89,7 @@ class _Reader:
         self._gravity = float(np.linalg.norm(gravity))
         if not self._gravity:
             raise self._bad('has no gravity, so it is not known where up is', 'no_gravity')
-        self._turn = _up_to_z(-gravity / self._gravity)
+        self._turn = up_to_z(-gravity / self._gravity)
         self._bodies = {body.getName(): body for body in model.getBodySet()}
         self._joints = {
             _base(joint.getChildFrame()): joint
@@ -421,13 +421,3 @@ def _smooth(axis: _Axis, values: Array) -> Array:
     """Without the jumps of whole turns that angles computed from a matrix have."""
     smooth: Array = np.unwrap(values) if axis.kind == 'continuous' else values
     return smooth
-
-
-def _up_to_z(up: Array) -> Array:
-    """The smallest rotation that takes a unit vector to the z axis."""
-    axis = np.cross(up, [0.0, 0.0, 1.0])
-    sine = np.linalg.norm(axis)
-    if sine < _SAME:
-        return np.eye(3) if up[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
-    turn: Array = Rotation.from_rotvec(axis / sine * np.arctan2(sine, up[2])).as_matrix()
-    return np.round(turn, 15)

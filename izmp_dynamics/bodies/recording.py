@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Stamps
 
@@ -109,3 +110,13 @@ class Wrenches:
     name: str
     stamps: Stamps
     values: Array
+
+
+def up_to_z(up: Array) -> Array:
+    """Return the smallest rotation (3, 3) that takes a unit vector (3,) to the z axis."""
+    axis = np.cross(up, [0.0, 0.0, 1.0])
+    sine = np.linalg.norm(axis)
+    if sine < 1e-9:
+        return np.eye(3) if up[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
+    turn: Array = Rotation.from_rotvec(axis / sine * np.arctan2(sine, up[2])).as_matrix()
+    return np.round(turn, 15)

@@ -1,6 +1,6 @@
 """A recording of a human → folder with bag, URDF, robot file and README, as every log here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -9,8 +9,9 @@ import numpy as np
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array
+from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.rotations import quaternions_of_matrices, to_rpy
+from izmp_dynamics.bodies.c3d import C3d, read_c3d
 from izmp_dynamics.bodies.opensim import read_opensim
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
@@ -19,6 +20,7 @@ from izmp_dynamics.bodies.table import read_table
 WORLD = 'world'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _POSE = 'geometry_msgs/msg/PoseStamped'
+_PLATE = ('measured', 'on the body, about the origin of the world [N, N·m]')
 
 
 def import_opensim(
@@ -54,15 +56,45 @@ def import_opensim(
     forces: tuple[Wrenches, ...] = ()
     remarks = recording.remarks
     if grf is not None:
-        plates, more = read_plates(read_table(grf), recording.world_R_file)
+        if grf.suffix.lower() == '.c3d':
+            file = read_c3d(grf)
+            plates, more = file.plates, file.remarks
+        else:
+            plates, more = read_plates(read_table(grf), recording.world_R_file)
         remarks += more
-        if recording.feet:
+        if recording.feet and plates:
             forces, more = foot_forces(recording, plates)
             remarks += more
     recording = replace(recording, remarks=remarks)
     sources = ', '.join(f'`{file.name}`' for file in (model, motion, grf) if file)
     write_recording(recording, plates, forces, sources, output, overwrite)
     return recording
+
+
+def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
+    """Make a bag of a C3D file: force plates, and angles where it has them; it has no masses.
+
+    Args:
+        path: *.c3d.
+        output: folder to be made, a bag with README.md.
+        overwrite: replace a bag.
+
+    Returns:
+        What was written.
+
+    Raises:
+        IzmpError: the file cannot be used, or `output` is taken.
+    """
+    file = read_c3d(path)
+    rows = [(_plate_topic(plate), *_PLATE) for plate in file.plates]
+    rows += [('/joint_states', 'derived', 'angles [rad]')] if file.angles else []
+    head = f'# {path.stem}\n\nMade by `izmp import` of `{path.name}`. SI units, z up.'
+    with BagWriter(output, overwrite=overwrite) as bag:
+        bag.add_file('README.md', _readme(head, rows, file.remarks))
+        if file.angles:
+            _write_joints(bag, file.stamps, file.angles)
+        _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in file.plates])
+    return file
 
 
 def write_recording(
@@ -90,29 +122,41 @@ def write_recording(
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
         bag.add_file('robot.yaml', robot_text(recording, forces))
-        bag.add_file('README.md', _readme(recording, plates, forces, source))
+        bag.add_file('README.md', _about(recording, plates, forces, source))
         start = int(recording.stamps[0])
         bag.add_topic('/robot_description', 'std_msgs/msg/String', {'data': urdf})
         text = example('std_msgs/msg/String', {'data': urdf})
         bag.write('/robot_description', start, text)
-        names, q = list(recording.q), np.stack(list(recording.q.values()), axis=1)
-        common = {'name': names, 'position': np.zeros(len(names))}
-        bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', common)
-        bag.write_batch('/joint_states', recording.stamps, {'position': q})
+        _write_joints(bag, recording.stamps, recording.q)
         quaternions = quaternions_of_matrices(recording.R)
         for topic, p, r in (
             (_pose_topic(recording), recording.p, quaternions),
-            ('/derived/ground', np.zeros_like(recording.p), np.tile([0.0, 0, 0, 1], (len(q), 1))),
+            (
+                '/derived/ground',
+                np.zeros_like(recording.p),
+                np.tile([0.0, 0, 0, 1], (len(recording.p), 1)),
+            ),
         ):
             bag.add_topic(topic, _POSE, {'header.frame_id': WORLD})
             bag.write_batch(topic, recording.stamps, {'pose.position': p, 'pose.orientation': r})
-        wrenches = [(_plate_topic(plate), WORLD, plate.stamps, plate.values) for plate in plates]
-        wrenches += [
-            (_foot_topic(foot.name), foot.name, foot.stamps, foot.values) for foot in forces
-        ]
-        for topic, frame, stamps, wrench in wrenches:
-            bag.add_topic(topic, _WRENCH, {'header.frame_id': frame})
-            bag.write_batch(topic, stamps, {'wrench': wrench})
+        _write_wrenches(
+            bag,
+            [(_plate_topic(plate), WORLD, plate) for plate in plates]
+            + [(_foot_topic(foot.name), foot.name, foot) for foot in forces],
+        )
+
+
+def _write_joints(bag: BagWriter, stamps: Stamps, q: dict[str, Array]) -> None:
+    common = {'name': list(q), 'position': np.zeros(len(q))}
+    bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', common)
+    positions = np.stack(list(q.values()), axis=1)
+    bag.write_batch('/joint_states', stamps, {'position': positions})
+
+
+def _write_wrenches(bag: BagWriter, given: Iterable[tuple[str, str, Wrenches]]) -> None:
+    for topic, frame, wrenches in given:
+        bag.add_topic(topic, _WRENCH, {'header.frame_id': frame})
+        bag.write_batch(topic, wrenches.stamps, {'wrench': wrenches.values})
 
 
 def urdf_text(recording: Recording) -> str:
@@ -160,34 +204,33 @@ def _foot_lines(foot: Foot, has_forces: bool) -> Iterator[str]:
         yield f'    wrench: {{topic: {topic}, frame: {foot.link}}}'
 
 
-def _readme(
-    recording: Recording, plates: tuple[Wrenches, ...], forces: tuple[Wrenches, ...], source: str
+def _about(
+    recording: Recording,
+    plates: tuple[Wrenches, ...],
+    forces: tuple[Wrenches, ...],
+    source: str,
 ) -> str:
+    """README.md of a folder with a model."""
     rows = [
         ('/joint_states', 'motion', 'joint positions [rad], [m]'),
         (_pose_topic(recording), 'motion', f'pose of {recording.links[0].name} in the world'),
         ('/derived/ground', 'assumed', 'the floor, z = 0 of the world'),
-        *(
-            (
-                _plate_topic(plate),
-                'measured',
-                'on the body, about the origin of the world [N, N·m]',
-            )
-            for plate in plates
-        ),
-        *(
-            (_foot_topic(foot.name), 'derived', 'what the plates do to this foot, in its frame')
-            for foot in forces
-        ),
+        *((_plate_topic(plate), *_PLATE) for plate in plates),
     ]
-    table = '\n'.join(f'| `{topic}` | {kind} | {what} |' for topic, kind, what in rows)
-    remarks = '\n'.join(f'* {remark}' for remark in recording.remarks)
-    return (
+    what = 'what the plates do to this foot, in its frame [N, N·m]'
+    rows += [(_foot_topic(foot.name), 'derived', what) for foot in forces]
+    head = (
         f'# {recording.name}\n\nMade by `izmp import` of {source}. SI units, z up; all frames are '
         'those of the model, turned alike. Time 0 of the files is 1 s.\n\n'
         f'{recording.mass:.2f} kg, {len(recording.q)} joints, {len(recording.stamps)} instants.'
-        f'\n\n| topic | | what |\n|---|---|---|\n{table}\n\n{remarks}\n'
     )
+    return _readme(head, rows, recording.remarks)
+
+
+def _readme(head: str, rows: list[tuple[str, str, str]], remarks: tuple[str, ...]) -> str:
+    table = '\n'.join(f'| `{topic}` | {kind} | {what} |' for topic, kind, what in rows)
+    listed = '\n'.join(f'* {remark}' for remark in remarks)
+    return f'{head}\n\n| topic | | what |\n|---|---|---|\n{table}\n\n{listed}\n'
 
 
 def _pose_topic(recording: Recording) -> str:

@@ -10,7 +10,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         'import',
-        help='make bag, URDF and robot file of a recording of a human: OpenSim',
+        help='make bag, URDF and robot file of a recording of a human: OpenSim, C3D',
         description='Make a folder with a bag, robot.urdf, robot.yaml and README.md of a '
         'recording of a human: SI units, z up. The README says what is measured, derived and '
         'assumed.',
@@ -25,14 +25,21 @@ def add_parser(subparsers: Any) -> None:
         'motion', type=Path, metavar='MOTION', help='inverse kinematics, *.mot or *.sto'
     )
     opensim.add_argument(
-        '--grf', type=Path, metavar='FILE', help='ground reaction forces, *.mot or *.sto'
+        '--grf', type=Path, metavar='FILE', help='ground reaction forces, *.mot, *.sto or *.c3d'
     )
     opensim.add_argument(
         '--feet', type=_names, default=(), metavar='A,B',
         help='bodies that are feet (default: those named calcn or foot)',
     )  # fmt: skip
     opensim.set_defaults(run=run)
-    for part in (opensim,):
+    c3d = formats.add_parser(
+        'c3d', help='C3D: force plates, angles',
+        description='The force plates of a C3D file, and its angles where it has them. It has no '
+        'masses, so there is no URDF: “izmp import opensim --grf FILE” makes a robot of it.',
+    )  # fmt: skip
+    c3d.add_argument('file', type=Path, metavar='FILE', help='*.c3d')
+    c3d.set_defaults(run=run_c3d)
+    for part in (opensim, c3d):
         part.add_argument(
             '-o', '--output', type=Path, required=True, metavar='DIR', help='folder to be made'
         )
@@ -66,4 +73,18 @@ def run(options: argparse.Namespace) -> int:
     folder = shlex.quote(str(options.output))
     print(printable(f'Written: {options.output}'))
     print(printable(f'Next:    izmp replay {folder} --robot {folder}/robot.yaml -o OUT'))
+    return 0
+
+
+def run_c3d(options: argparse.Namespace) -> int:
+    """Write the bag and say what is in it."""
+    from izmp_dynamics.bodies.write import import_c3d
+    from izmp_dynamics.cli.terminal import printable
+
+    file = import_c3d(options.file, options.output, overwrite=options.overwrite)
+    if not options.quiet:
+        for remark in file.remarks:
+            print(printable(f'Note: {remark}'))
+        print(f'{len(file.plates)} force plates, {len(file.angles)} angles.')
+        print(printable(f'Written: {options.output}'))
     return 0
