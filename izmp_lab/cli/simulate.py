@@ -131,6 +131,7 @@ def add_parser(subparsers: Any) -> None:
     motions = parser.add_subparsers(metavar='MOTION', required=True)
     _add_sway(motions)
     _add_walk(motions)
+    _add_quadruped(motions)
     add_seesaw(motions)
 
 
@@ -165,6 +166,46 @@ def _add_walk(motions: Any) -> None:
     parser.set_defaults(run=run_walk)
 
 
+def _add_quadruped(motions: Any) -> None:
+    parser = motions.add_parser(
+        'quadruped',
+        help='stand, crawl or trot on ball feet (go2, anymal_c, solo12 and others)',
+        description='A shipped quadruped stands, crawls or trots on level ground, by whole-body '
+        'control. Every ball has a force sensor; robot.yaml in the folder of the bag names them.',
+    )
+    parser.add_argument('--robot', default='go2', metavar='NAME', help='default: go2')
+    parser.add_argument(
+        '--gait', default='trot', metavar='GAIT', help='stand, crawl or trot (default)'
+    )
+    parser.add_argument(
+        '--speed', type=float, metavar='V', help='[m/s] (default: 0.3 in a trot, 0.02 in a crawl)'
+    )
+    parser.add_argument(
+        '--duration', type=float, default=10.0, metavar='S',
+        help='[s], with 1 s of standing before and after the steps (default: 10)',
+    )  # fmt: skip
+    _add_push(parser)
+    parser.add_argument(
+        '--noise', metavar='UNIT', help='the IMU has the noise of this one: xsens_mti20'
+    )
+    parser.add_argument(
+        '--encoder-bits', type=int, metavar='N', help='joint positions in steps of 2π / 2^N'
+    )
+    parser.add_argument(
+        '--seed', type=int, default=0, metavar='N', help='of the noise (default: 0)'
+    )
+    _add_output(parser, robot=False)
+    parser.set_defaults(run=run_quadruped)
+
+
+def _add_push(parser: Any) -> None:
+    parser.add_argument(
+        '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
+        help='push with N newtons (forward, back, left or lateral, right, up, down) at time T [s] '
+        'for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
+    )  # fmt: skip
+
+
 def _add_world(parser: argparse.ArgumentParser) -> None:
     world = parser.add_argument_group('world')
     world.add_argument(
@@ -174,11 +215,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world.add_argument(
         '--friction', type=float, metavar='MU', help='between soles and ground (default: 1)'
     )
-    world.add_argument(
-        '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
-        help='push with N newtons (forward, back, left or lateral, right, up, down) at time T [s] '
-        'for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
-    )  # fmt: skip
+    _add_push(world)
     world.add_argument(
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
     )
@@ -209,11 +246,14 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
+def _add_output(parser: argparse.ArgumentParser, robot: bool = True) -> None:
     parser.add_argument(
         '-o', '--output', type=Path, required=True, metavar='BAG', help='folder for the bag'
     )
-    parser.add_argument('--robot', type=Path, metavar='FILE', help='robot file (default: biped31)')
+    if robot:
+        parser.add_argument(
+            '--robot', type=Path, metavar='FILE', help='robot file (default: biped31)'
+        )
     parser.add_argument('--overwrite', action='store_true', help='replace an earlier bag')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
@@ -290,6 +330,31 @@ def run_walk(options: argparse.Namespace) -> int:
         print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
     status = _finish(walk.run.fall, options)
     return 1 if walk.planned.stopped else status
+
+
+def run_quadruped(options: argparse.Namespace) -> int:
+    """Let a quadruped stand, crawl or trot, and record it."""
+    from izmp_lab.simulation.noisy_signals import SensorErrors, sensor_noise
+    from izmp_lab.simulation.quadruped import simulate_quadruped
+
+    noise = sensor_noise(options.noise) if options.noise else None
+    errors = SensorErrors(imu_noise=noise, encoder_bits=options.encoder_bits)
+    with progress_bar('Simulating', options.quiet) as progress:
+        simulated = simulate_quadruped(
+            options.robot,
+            options.gait,
+            options.output,
+            duration=options.duration,
+            speed=options.speed,
+            pushes=options.push,
+            errors=errors,
+            seed=options.seed,
+            storage=options.storage,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    _print_path('Robot', options.output / 'robot.yaml', options)
+    return _finish(simulated.run.fall, options)
 
 
 def _finish(fall: str, options: argparse.Namespace) -> int:

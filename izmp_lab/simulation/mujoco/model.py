@@ -144,6 +144,6 @@ def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
         soles={
             model.geom(sphere_name(foot, corner)).id: index
             for index, foot in enumerate(file.feet)
-            for corner in range(len(foot.polygon))
+            for corner in range(len(foot.corners))
         },
     )

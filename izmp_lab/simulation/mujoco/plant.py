@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from izmp_lab.simulation.mujoco.spec import diverged, mujoco
 from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.plan import MotionPlan
+
+Control = Callable[[float, Any], Array]
+"""Gives the set points of the servos (n,) at a time [s] from mujoco.MjData before the step."""
 
 _LOWEST_ROOT = 0.6
 _LARGEST_TILT_DEG = 60.0
@@ -72,6 +76,7 @@ def simulate(
     sampling: Sampling | None = None,
     pushes: Sequence[Push] = (),
     feedback: AnkleFeedback | None = None,
+    control: Control | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SimulatedRun:
     """Execute a plan.
@@ -82,6 +87,7 @@ def simulate(
         sampling: when samples are taken.
         pushes: forces on the robot.
         feedback: of the tilt of the root to the ankles; none if None.
+        control: gives the set points in place of the plan; the plan's if None.
         progress: is called now and then with the part that is done, 0 … 1.
 
     Returns:
@@ -100,7 +106,7 @@ def simulate(
             plan=plan.name,
             robot=plant.robot.name,
         )
-    execution = Execution(plan, plant, sampling, pushes, feedback)
+    execution = Execution(plan, plant, sampling, pushes, feedback, control)
     return execution.advance(execution.steps, progress)
 
 
@@ -119,6 +125,7 @@ class Execution:
         sampling: Sampling | None = None,
         pushes: Sequence[Push] = (),
         feedback: AnkleFeedback | None = None,
+        control: Control | None = None,
     ) -> None:
         self.plan, self.plant, self.sampling = plan, plant, sampling or Sampling()
         self.data = mujoco.MjData(plant.model)
@@ -126,6 +133,7 @@ class Execution:
         self.steps = round(plan.duration / time_step) + 1
         self.ctrl = self._controls()
         self.pushes = [(plant.body_of(push.link), *push.steps(time_step), push) for push in pushes]
+        self.control = control
         self.ankles = AnkleController(feedback, plan, plant) if feedback else None
         self.fall = ''
         self.lowest = float(self._above_ground(plan.root.position).min())
@@ -153,7 +161,9 @@ class Execution:
         mujoco.mju_mat2Quat(data.qpos[3:7], self.plan.root.rotation[0].ravel())
         data.qpos[plant.q_columns] = self.plan.q[0]
         data.ctrl[plant.ctrl_columns] = self.ctrl[0]
-        for _ in range(steps):
+        for step in range(-steps, 0):
+            if self.control:
+                data.ctrl[plant.ctrl_columns] = self._set_points(step)
             mujoco.mj_step(model, data)
         if self.ankles:
             mujoco.mj_forward(model, data)
@@ -187,6 +197,8 @@ class Execution:
         return simulated_run(samples.filled(), self.plant, self.plan.name, stamps, self.fall)
 
     def _set_points(self, step: int) -> Array:
+        if self.control:
+            return self.control(step * self.plant.physics.time_step, self.data)
         set_points: Array = self.ctrl[step]
         if self.ankles:
             time = step * self.plant.physics.time_step

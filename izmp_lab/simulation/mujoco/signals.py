@@ -137,6 +137,7 @@ def simulated_run(
 
     imu = file.imu.topic
     ground = _ground(plant, samples)
+    truth = _truth(plant, samples, ground)
     return SimulatedRun(
         motion=motion,
         robot=plant.robot.name,
@@ -153,13 +154,16 @@ def simulated_run(
         accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
         position=read(file.position.topic) if file.position else None,
         wrenches={
-            # MuJoCo measures what the robot above the sensor exerts on the foot below it.
+            # MuJoCo measures what the robot above the sensor exerts on the foot below it; a ball
+            # is the skin of its sensor, with nothing below.
             foot.wrench.topic: -foot.wrench.sign
             * np.hstack([read(foot.wrench.topic + FORCE), read(foot.wrench.topic + TORQUE)])
+            if foot.radius is None
+            else foot.wrench.sign * truth.feet[foot.name].wrench
             for foot in file.feet
             if foot.wrench
         },
-        truth=_truth(plant, samples, ground),
+        truth=truth,
         fall=fall,
         ground=ground,
     )
@@ -226,9 +230,12 @@ def _sole(
     root_R_sole, p_in_root = plant.robot.frame_pose(foot.sole_frame, q)
     rotation = root.rotation @ root_R_sole
     position = root.position + np.einsum('tij,tj->ti', root.rotation, p_in_root)
-    polygon = np.array([[x, y, 0.0] for x, y in foot.polygon])
+    polygon = np.array([[x, y, 0.0] for x, y in foot.corners])
     corners = position[:, None] + np.einsum('tij,vj->tvi', rotation, polygon)
-    return _Sole(rotation, position, corners, *_plane(plant, ground, corners))
+    normal, below = _plane(plant, ground, corners)
+    if foot.radius is not None:
+        corners = corners - foot.radius * normal[:, None]
+    return _Sole(rotation, position, corners, normal, below)
 
 
 def _plane(plant: MujocoRobot, ground: RootMotion | None, corners: Array) -> tuple[Array, Array]:

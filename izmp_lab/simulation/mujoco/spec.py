@@ -3,8 +3,9 @@
 MuJoCo's own URDF importer is not used: depending on the version it drops the inertia of the root,
 fuses static links or loses the rotation of inertials. Here every body of the `RobotModel` becomes
 a MuJoCo body with the same frame and inertia, every link frame a site of the same name, and the
-root floats. Only the soles collide, with a small sphere at each corner, and only with the ground;
-feet do not touch each other, so every contact force is a ground reaction.
+root floats. Only the soles collide, with a small sphere at each corner or as the ball that they
+are, and only with the ground; feet do not touch each other, so every contact force is a ground
+reaction.
 """
 
 import logging
@@ -291,11 +292,12 @@ class SpecBuilder:
 
     def _add_sole(self, bodies: list[Any], foot: Foot) -> None:
         mount = self.robot.mount(foot.sole_frame)
-        for corner, (x, y) in enumerate(foot.polygon):
-            center = mount.p_frame_in_body + mount.body_R_frame @ [x, y, SPHERE_RADIUS]
+        radius, above = foot.radius or SPHERE_RADIUS, 0.0 if foot.radius else SPHERE_RADIUS
+        for corner, (x, y) in enumerate(foot.corners):
+            center = mount.p_frame_in_body + mount.body_R_frame @ [x, y, above]
             bodies[mount.body].add_geom(
                 name=sphere_name(foot, corner), type=mujoco.mjtGeom.mjGEOM_SPHERE,
-                size=[SPHERE_RADIUS, 0, 0], pos=center, rgba=[0.2, 0.2, 0.2, 1.0],
+                size=[radius, 0, 0], pos=center, rgba=[0.2, 0.2, 0.2, 1.0],
                 contype=self.sole_contype, conaffinity=0, group=3, **self._contact(),
             )  # fmt: skip
 
@@ -323,7 +325,7 @@ class SpecBuilder:
             frame = file.position.frame or self.robot.root
             self._add_sensor(file.position.topic, kinds.mjSENS_FRAMEPOS, frame)
         for foot in file.feet:
-            if foot.wrench:
+            if foot.wrench and foot.radius is None:
                 wrench = foot.wrench
                 self._add_sensor(wrench.topic + FORCE, kinds.mjSENS_FORCE, wrench.frame)
                 self._add_sensor(wrench.topic + TORQUE, kinds.mjSENS_TORQUE, wrench.frame)

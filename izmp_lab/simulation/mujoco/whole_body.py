@@ -1,0 +1,217 @@
+"""Whole-body control of a quadruped: joint torques from accelerations that are wanted.
+
+Feet on the ground do not accelerate, those in the air follow their swing: so the accelerations of
+the legs are those of the trunk times a matrix, plus a constant, and the six rows of the floating
+base give the trunk's from the contact forces. These are the unknowns of one quadratic programme:
+the accelerations of the centre of mass and of the trunk's rotation shall be the wanted ones, the
+forces within friction cones (after Bellicoso et al., 2017, with forces for accelerations).
+
+On two feet the robot cannot do both; it keeps its trunk level and tips about the line between the
+feet. So those in the air land where the capture point goes (Pratt et al., 2006).
+
+The controller is given the true state of the simulation, not what sensors measure.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.model.body_layout import DRIVER
+from izmp_lab.simulation.mujoco.model import MujocoRobot
+from izmp_lab.simulation.mujoco.spec import mujoco
+from izmp_lab.walking.quadratic_programme import solve_qp
+from izmp_lab.walking.quadruped_gait import Gait, Swing
+
+_RISE = [Polynomial([0, 0, 0, 0, 35, -84, 70, -20]).deriv(k) for k in range(3)]
+_BUMP = [(64 * Polynomial([0, 1, -1]) ** 3).deriv(k) for k in range(3)]
+"""Of the way and of the height of a swing over its phase, with two derivatives each."""
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Gains:
+    """How firmly the controller wants what.
+
+    Attributes:
+        com: stiffness [1/s²] and damping [1/s] of the centre of mass.
+        turn: of the rotation of the trunk.
+        foot: of a foot in the air.
+        weights: of the accelerations of the centre of mass along the ground and upwards, and of
+            the rotation [-].
+        friction: part of the friction of the ground that may be used [-].
+        swing_height: [m] per metre of the height of the centre of mass.
+        drift: time constant with which the way of a trot follows the robot that was pushed [s].
+    """
+
+    com: tuple[float, float] = (60.0, 15.0)
+    turn: tuple[float, float] = (200.0, 28.0)
+    foot: tuple[float, float] = (900.0, 60.0)
+    weights: tuple[float, float, float] = (1.0, 10.0, 1.0)
+    friction: float = 0.6
+    swing_height: float = 0.2
+    drift: float = 0.3
+
+
+class WholeBodyControl:
+    """Computes the set points of servos with kp = 1 and kv = 0: position plus torque.
+
+    Args:
+        gait: what to do.
+        plant: the robot, on level ground; its feet are balls.
+        height: of the centre of mass [m].
+        gains: how firmly.
+    """
+
+    def __init__(
+        self, gait: Gait, plant: MujocoRobot, height: float, gains: Gains | None = None
+    ) -> None:
+        self.gait, self.plant, self.height, self.gains = gait, plant, height, gains or Gains()
+        model = plant.model
+        self.weight = plant.robot.total_mass * plant.physics.mass_scale * plant.file.gravity
+        self.friction = self.gains.friction * plant.physics.friction / np.sqrt(2.0)
+        self.feet = []
+        for foot in plant.file.feet:
+            chain = plant.robot.chain(foot.sole_frame)
+            columns = plant.v_columns[plant.robot.joints[chain, DRIVER]]
+            if len(columns) != 3 or foot.radius is None:
+                raise SimulationError(
+                    f"The foot '{foot.name}' of '{plant.robot.name}' is not a ball on a leg of "
+                    'three joints, for which whole-body control is made.',
+                    kind='not_a_quadruped', robot=plant.robot.name, foot=foot.name,
+                )  # fmt: skip
+            site = model.site(foot.sole_frame)
+            self.feet.append((int(site.id), int(site.bodyid[0]), columns, foot.radius))
+        self.shift = np.zeros(2)
+        self.lifted: dict[int, Array] = {}
+
+    def __call__(self, time: float, data: Any) -> Array:
+        """Return the set points (n,) of the servos at a time [s]."""
+        model, plant = self.plant.model, self.plant
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        mujoco.mj_subtreeVel(model, data)
+        M = np.empty((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        h = data.qfrc_bias - data.qfrc_passive
+        com, ahead = self._com_wanted(time, data)
+        swing = self.gait.swing_at(time)
+        # q̈ = A a + b with the accelerations a (6,) of the floating base
+        A, b = np.zeros((model.nv, 6)), np.zeros(model.nv)
+        A[:6] = np.eye(6)
+        standing, jacobians = [], []
+        for foot, (site, body, columns, radius) in enumerate(self.feet):
+            wanted = np.zeros(3)
+            swings = swing is not None and foot in swing.feet
+            J, bias = self._jacobian(data, site, body, 0.0 if swings else radius)
+            if swing is not None and swings:
+                wanted = self._swing(swing, foot, time, data, ahead, J @ data.qvel)
+            else:
+                self.lifted[foot] = data.site_xpos[site].copy()
+                standing.append(foot)
+                jacobians.append(J)
+            inverse = np.linalg.inv(J[:, columns])
+            A[columns] = -inverse @ J[:, :6]
+            b[columns] = inverse @ (wanted - bias)
+        forces = np.concatenate(jacobians)
+        base = np.linalg.inv(M[:6] @ A)
+        turns = (base @ forces[:, :6].T)[3:]
+        rest = (base @ (h[:6] + M[:6] @ b))[3:]
+        found = self._forces(
+            com, turns, self._turn_wanted(data) + rest, self._shares(time, standing)
+        )
+        a = base @ (forces[:, :6].T @ found - h[:6] - M[:6] @ b)
+        torques = M @ (A @ a + b) + h - forces.T @ found
+        set_points: Array = data.qpos[plant.q_columns] + torques[plant.v_columns]
+        return set_points
+
+    def _jacobian(self, data: Any, site: int, body: int, radius: float) -> tuple[Array, Array]:
+        """(3, nv) of the lowest point of a ball, and J̇ q̇ of it while the ball rolls."""
+        nv, place = self.plant.model.nv, data.site_xpos[site]
+        (J, turn), (J_dot, turn_dot) = np.empty((2, 2, 3, nv))
+        mujoco.mj_jac(self.plant.model, data, J, turn, place, body)
+        mujoco.mj_jacDot(self.plant.model, data, J_dot, turn_dot, place, body)
+        arm = np.array([[0.0, -radius, 0.0], [radius, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        return J + arm @ turn, (J_dot + arm @ turn_dot) @ data.qvel
+
+    def _com_wanted(self, time: float, data: Any) -> tuple[Array, Array]:
+        """Acceleration (3,) that is wanted, and how far the capture point is off its way (2,)."""
+        gait, (stiffness, damping) = self.gait, self.gains.com
+        row = min(max(round(time / gait.time_step), 0), len(gait.com) - 1)
+        off, slip = np.zeros((2, 3))
+        off[:2] = data.subtree_com[1][:2] - gait.com[row] - self.shift
+        off[2] = data.subtree_com[1][2] - self.height
+        slip[:] = data.subtree_linvel[1]
+        slip[:2] -= gait.com_velocity[row]
+        wanted = -stiffness * off - damping * slip
+        wanted[:2] += gait.com_acceleration[row]
+        ahead = off[:2] + slip[:2] * np.sqrt(self.height / self.plant.file.gravity)
+        if gait.follows and gait.swings[0].start <= time < gait.swings[-1].end:
+            self.shift = self.shift + off[:2] * gait.time_step / self.gains.drift
+        return wanted, ahead
+
+    def _turn_wanted(self, data: Any) -> Array:
+        """(3,) acceleration of the rotation of the trunk, in its axes [rad/s²]."""
+        stiffness, damping = self.gains.turn
+        w, *axis = data.qpos[3:7]
+        turned = 2.0 * np.copysign(stiffness, w) * np.array(axis)
+        acceleration: Array = -turned - damping * data.qvel[3:6]
+        return acceleration
+
+    def _swing(
+        self, swing: Swing, foot: int, time: float, data: Any, ahead: Array, velocity: Array
+    ) -> Array:
+        """(3,) acceleration of the lowest point of a foot in the air that is wanted."""
+        stiffness, damping = self.gains.foot
+        radius = self.feet[foot][3]
+        length = swing.end - swing.start
+        phase = (time - swing.start) / length
+        start, end = self.lifted[foot], np.empty(3)
+        end[:2], end[2] = swing.places[swing.feet.index(foot)], radius
+        if self.gait.follows:
+            end[:2] += self.shift + ahead
+        bump = self.gains.swing_height * self.height * _UP
+        p, v, a = (
+            (rise(phase) * (end - start) + high(phase) * bump) / length**k
+            for k, (rise, high) in enumerate(zip(_RISE, _BUMP, strict=True))
+        )
+        off = start + p - data.site_xpos[self.feet[foot][0]]
+        wanted: Array = a + stiffness * off + damping * (v - velocity)
+        return wanted
+
+    def _shares(self, time: float, standing: list[int]) -> Array:
+        shares: Array = np.maximum(self.gait.shares(time)[standing], 1e-3)
+        return shares
+
+    def _forces(self, com: Array, turns: Array, turn: Array, shares: Array) -> Array:
+        """Contact forces (3 S,) of the S feet on the ground [N].
+
+        Args:
+            com: (3,) wanted acceleration of the centre of mass [m/s²].
+            turns: (3, 3 S) acceleration of the rotation by the forces.
+            turn: (3,) what they shall give.
+            shares: (S,) of the usual load that each may carry.
+        """
+        count, weight = len(shares), self.weight
+        mass = weight / self.plant.file.gravity
+        wanted = com + self.plant.file.gravity * _UP
+        usual = np.kron(weight * shares / shares.sum(), _UP)
+        along, upwards, turning = self.gains.weights
+        W = np.repeat([along, upwards, turning], [2, 1, 3])
+        rows = np.concatenate([np.tile(np.eye(3), count) / mass, turns])
+        goal = np.concatenate([wanted, turn])
+        least = 1e-5 * np.eye(3 * count) * (16.0 / mass) ** 2
+        P = rows.T @ (W[:, None] * rows) + least
+        q = -rows.T @ (W * goal) - least @ usual
+        mu = self.friction
+        cone = np.array(
+            [[1, 0, -mu], [-1, 0, -mu], [0, 1, -mu], [0, -1, -mu], [0, 0, 1], [0, 0, -1]]
+        )
+        limits = np.zeros((count, 6))
+        limits[:, 4] = 2.0 * weight * shares
+        found = solve_qp(P, q, np.kron(np.eye(count), cone), limits.ravel())
+        return usual if found is None else found
