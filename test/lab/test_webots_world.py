@@ -16,7 +16,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.terrain import Slope
 from izmp_lab.simulation.webots.options import DeviceNames, Options
-from izmp_lab.simulation.webots.proto import SolidMass, ball
+from izmp_lab.simulation.webots.proto import ball, tensor_of, without
 from izmp_lab.simulation.webots.vrml import def_names
 from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
 from izmp_lab.walking.footsteps import Ramp
@@ -208,7 +208,7 @@ def inertia_of(model, q):
         above = frames[segment.parent]
         frames[segment.link] = frame if above is None else above * frame
         total = total + frames[segment.link] * segment.segment.getInertia()
-    return SolidMass.of_kdl(total).inertia
+    return tensor_of(total)
 
 
 def test_axes_limits_and_torques_are_the_urdfs(made):
@@ -506,13 +506,14 @@ def test_driver_finds_its_plugin_and_no_second_gps(world):
 
 
 def test_pads_take_their_mass_from_the_foot():
-    foot = SolidMass(1.0, np.array([0.02, 0.0, -0.05]), np.diag([0.002, 0.004, 0.005]))
-    part = ball(0.01, 0.01, np.array([0.1, 0.05, -0.08]))
-    rest = foot.without(part)
-    assert rest.mass == 0.99
-    assert 0.99 * rest.com + 0.01 * part.com == pytest.approx(foot.com)
+    com, place = np.array([0.02, 0.0, -0.05]), np.array([0.1, 0.05, -0.08])
+    foot, part = ball(1.0, 0.07, com), ball(0.01, 0.01, place)
+    rest = without(foot, part)
+    assert rest.getMass() == 0.99
+    found = np.array([rest.getCOG()[k] for k in range(3)])
+    assert 0.99 * found + 0.01 * place == pytest.approx(com)
     with raising(SimulationError, 'foot_too_light', mass=1.0):
-        SolidMass(1.0, np.zeros(3), 1e-9 * np.eye(3)).without(part)
+        without(ball(1.0, 1e-4, np.zeros(3)), part)
 
 
 MASSLESS = """

@@ -25,6 +25,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.kdl import kdl
 from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
@@ -51,75 +52,50 @@ class StartPose:
     reason: str = ''
 
 
-@dataclass(frozen=True)
-class SolidMass:
-    """How the mass of a solid is distributed.
+def ball(mass: float, radius: float, middle: Array) -> Any:
+    """KDL inertia of a solid ball with its middle (3,) [m]."""
+    moment = 0.4 * mass * radius**2
+    about = kdl.RotationalInertia(moment, moment, moment)
+    return kdl.RigidBodyInertia(mass, kdl.Vector(*middle), about)
 
-    Attributes:
-        mass: [kg].
-        com: (3,) centre of mass in the solid [m].
-        inertia: (3, 3) about the centre of mass, in the solid's axes [kg·m²].
+
+def without(solid: Any, part: Any) -> Any:
+    """KDL inertia of what remains of a solid if a part is taken away.
+
+    Raises:
+        SimulationError: if less remains than a body can have.
     """
-
-    mass: float
-    com: Array
-    inertia: Array
-
-    @classmethod
-    def of_kdl(cls, inertia: Any) -> 'SolidMass':
-        """Take over a PyKDL.RigidBodyInertia about the solid's origin."""
-        com = inertia.getCOG()
-        about_com = inertia.RefPoint(com).getRotationalInertia()
-        tensor = np.array([about_com[index] for index in range(9)]).reshape(3, 3)
-        return cls(inertia.getMass(), np.array([com[0], com[1], com[2]]), tensor)
-
-    def moved(self, R: Array, p: Array) -> 'SolidMass':
-        """Express it in the frame in which this one's frame has the pose R (3, 3), p (3,) [m]."""
-        return SolidMass(self.mass, p + R @ self.com, R @ self.inertia @ R.T)
-
-    def without(self, part: 'SolidMass') -> 'SolidMass':
-        """Return what remains if a part is taken away.
-
-        Raises:
-            SimulationError: if less remains than a body can have.
-        """
-        mass = self.mass - part.mass
-        com = (self.mass * self.com - part.mass * part.com) / mass
-        inertia = self._about(com) - part._about(com)
-        if np.linalg.eigvalsh(inertia).min() <= 0.0:
-            raise SimulationError(
-                f'A foot of {self.mass:.3g} kg is too light for the pads of its sole; its inertia '
-                'would not be positive.',
-                kind='foot_too_light',
-                mass=self.mass,
-            )
-        return SolidMass(mass, com, inertia)
-
-    def node(self) -> Node:
-        """Return the Physics node."""
-        tensor = self.inertia
-        return Node(
-            'Physics',
-            {
-                'density': (-1.0,),
-                'mass': (self.mass,),
-                'centerOfMass': self.com.tolist(),
-                'inertiaMatrix': [
-                    *np.diag(tensor).tolist(), tensor[0, 1], tensor[0, 2], tensor[1, 2],
-                ],
-            },
-        )  # fmt: skip
-
-    def _about(self, point: Array) -> Array:
-        """Inertia (3, 3) about a point (3,)."""
-        arm = self.com - point
-        about: Array = self.inertia + self.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        return about
+    rest = solid + -1.0 * part
+    if rest.getMass() <= 0.0 or np.linalg.eigvalsh(tensor_of(rest)).min() <= 0.0:
+        mass = solid.getMass()
+        raise SimulationError(
+            f'A foot of {mass:.3g} kg is too light for the pads of its sole; its inertia would '
+            'not be positive.',
+            kind='foot_too_light',
+            mass=mass,
+        )
+    return rest
 
 
-def ball(mass: float, radius: float, middle: Array) -> SolidMass:
-    """Return a solid ball with its middle (3,) [m]."""
-    return SolidMass(mass, middle, 0.4 * mass * radius**2 * np.eye(3))
+def tensor_of(solid: Any) -> Array:
+    """(3, 3) about the centre of mass, in the solid's axes [kg·m²]."""
+    about_com = solid.RefPoint(solid.getCOG()).getRotationalInertia()
+    return np.array([about_com[index] for index in range(9)]).reshape(3, 3)
+
+
+def _physics(solid: Any) -> Node:
+    tensor = tensor_of(solid)
+    return Node(
+        'Physics',
+        {
+            'density': (-1.0,),
+            'mass': (solid.getMass(),),
+            'centerOfMass': [solid.getCOG()[k] for k in range(3)],
+            'inertiaMatrix': [
+                *np.diag(tensor).tolist(), tensor[0, 1], tensor[0, 2], tensor[1, 2],
+            ],
+        },
+    )  # fmt: skip
 
 
 PAD_RADIUS = 0.01
@@ -188,7 +164,7 @@ class ProtoBuilder:
         self.solids: dict[str, Node] = {model.root: self.robot}
         self._visuals, self._collisions = _by_link(urdf, 'visual'), _by_link(urdf, 'collision')
         self.bounds: dict[str, list[Node]] = {}
-        self.masses: dict[str, SolidMass] = {}
+        self.masses: dict[str, Any] = {}  # KDL inertias
         if len(model.bodies) != model.dof + 1:
             raise SimulationError(
                 f"The robot '{model.name}' has mimic joints, which Webots cannot couple; remove "
@@ -200,7 +176,7 @@ class ProtoBuilder:
     def build(self) -> Document:
         """Return the PROTO."""
         if (inertia := self.model.tree.root_inertia).getMass() > 0.0:
-            self.masses[self.model.root] = SolidMass.of_kdl(inertia)
+            self.masses[self.model.root] = inertia
         self._add_shapes(self.model.root)
         defs = def_names([link.name for link in self.urdf.robot.links])
         for segment in self.model.tree.segments:
@@ -215,7 +191,7 @@ class ProtoBuilder:
             if link in self.bounds:
                 solid.fields['boundingObject'] = Node('Group', {'children': self.bounds[link]})
             if link in self.masses:
-                solid.fields['physics'] = self.masses[link].node()
+                solid.fields['physics'] = _physics(self.masses[link])
         return Document([self.robot], self.interface)
 
     def _add_link(self, segment: TreeSegment, name: str) -> None:
@@ -224,7 +200,7 @@ class ProtoBuilder:
         inertia = segment.segment.getInertia()
         solid = Node('Solid', {'children': [], 'name': link}, name)
         if inertia.getMass() > 0.0:
-            self.masses[link] = SolidMass.of_kdl(inertia)
+            self.masses[link] = inertia
         elif moved:
             raise SimulationError(
                 f"A joint moves the link '{link}', which has no mass; give it some.",
@@ -375,12 +351,12 @@ class ProtoBuilder:
                 kind='massless_link',
                 link=carrier,
             )
-        mass = PAD_PART * self.masses[carrier].mass
+        mass = PAD_PART * self.masses[carrier].getMass()
         for name, (x, y) in zip(names, foot.polygon, strict=True):
             corner = p + R @ [x, y, 0.0]
-            pad = ball(mass, PAD_RADIUS, np.array([0.0, 0.0, PAD_RADIUS]))
-            self._append(carrier, _pad(name, R, corner, pad))
-            self.masses[carrier] = self.masses[carrier].without(pad.moved(R, corner))
+            self._append(carrier, _pad(name, R, corner, mass))
+            pad = ball(mass, PAD_RADIUS, corner + R @ [0.0, 0.0, PAD_RADIUS])
+            self.masses[carrier] = without(self.masses[carrier], pad)
 
 
 def _by_link(urdf: Urdf, kind: str) -> defaultdict[str, list[Visual]]:
@@ -390,7 +366,7 @@ def _by_link(urdf: Urdf, kind: str) -> defaultdict[str, list[Visual]]:
     return shapes
 
 
-def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
+def _pad(name: str, R: Array, corner: Array, mass: float) -> Node:
     middle = (0.0, 0.0, PAD_RADIUS)
     sphere = Node('Sphere', {'radius': (PAD_RADIUS,)})
     appearance = Node('PBRAppearance', {'baseColor': _PAD_COLOUR, 'roughness': (1.0,)})
@@ -405,7 +381,7 @@ def _pad(name: str, R: Array, corner: Array, mass: SolidMass) -> Node:
             'Pose',
             {'translation': middle, 'children': [Node('Sphere', {'radius': (PAD_RADIUS,)})]},
         ),
-        'physics': mass.node(),
+        'physics': _physics(ball(mass, PAD_RADIUS, np.array(middle))),
         'type': 'force-3d',
         'lookupTable': [],
     }
