@@ -2,7 +2,7 @@
 
 The engine knows nothing of bags or studies. A worker that dies loses nothing: what it had not
 handed over is done again elsewhere. A task that raises is tried again, and at last gives its
-exception.
+exception; one whose workers are killed again and again gives a `ClusterError`.
 """
 
 from collections import deque
@@ -78,7 +78,13 @@ def _outcome(future: Any) -> Any:
     try:
         return future.result()
     except Exception as error:
-        return error
+        if type(error).__name__ != 'KilledWorker':
+            return error
+        return ClusterError(
+            'Every process that did this was killed, perhaps for want of memory; give each more '
+            'with --memory, and take fewer of them.',
+            kind='process_lost',
+        )
 
 
 def results(
@@ -111,13 +117,7 @@ def results(
         while len(ordered) in found:
             first = found.pop(len(ordered))
             if isinstance(first, Exception):
-                if type(first).__name__ != 'KilledWorker':
-                    raise first
-                raise ClusterError(
-                    'Every process that did a part of the work was killed, perhaps for want of '
-                    'memory; give each more with --memory, and take fewer of them.',
-                    kind='process_lost',
-                )
+                raise first
             ordered.append(first)
     return ordered
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.base.cache import code_digest
-from izmp_dynamics.base.errors import FleetError
+from izmp_dynamics.base.errors import ClusterError, FleetError
 from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.engine.worker import held_back
@@ -144,13 +144,11 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
                 kind='other_version', host=outcome.row['host'],
             )  # fmt: skip
         return outcome
-    kind = type(outcome).__name__
-    said = f'{kind}: {reason(outcome)}'
-    if kind == 'KilledWorker':
-        said = (
-            'every process that evaluated it was killed, perhaps for want of memory; give each '
-            'more with --memory, and fewer of them with --workers.'
-        )
+    if isinstance(outcome, ClusterError):
+        kind, said = outcome.kind, str(outcome)
+    else:
+        kind = type(outcome).__name__
+        said = f'{kind}: {reason(outcome)}'
     return Done(blank(task.bag, task.robot) | of_error(said, kind, transient=True))
 
 

@@ -200,7 +200,7 @@ def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generato
             client, keep, runs, needs=lambda run: [need for need in run.needs if need in missing]
         ):
             if isinstance(outcome, Exception):
-                raise _said(outcome) from outcome
+                raise outcome
             if not _appears(run, store):
                 raise StoreError(
                     f"A worker keeps its results elsewhere than in '{store.folder}', or has other "
@@ -223,14 +223,3 @@ def _appears(run: Run, store: Store) -> bool:
             return False
         time.sleep(0.5)
     return True
-
-
-def _said(error: Exception) -> Exception:
-    """The error of a run; a sentence if its processes ended unexpectedly."""
-    if type(error).__name__ != 'KilledWorker':
-        return error
-    return StoreError(
-        'Every process that computed a run ended unexpectedly (out of memory?); the finished runs '
-        'are kept, so start again with --jobs 1.',
-        kind='process_lost',
-    )
