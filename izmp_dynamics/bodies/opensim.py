@@ -19,7 +19,6 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, ModelError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, up_to_z
-from izmp_dynamics.bodies.soles import outline_of
 from izmp_dynamics.bodies.table import Table
 from izmp_dynamics.files.libraries import library
 
@@ -28,9 +27,20 @@ _AXES = {'PinJoint': 'Z', 'SliderJoint': 'x', 'UniversalJoint': 'XY', 'GimbalJoi
 
 _PARTS = ('x', 'y', 'z', 'about_x', 'about_y', 'about_z')
 
+_PLACES_IN_CODE = re.compile(
+    r"std::exception in '.*?': |SimTK Exception thrown at .*?: "
+    r'|Error detected by Simbody method .*?\(\): '
+)
+
 _FEET = ('calcn', 'calcaneus', 'foot')
 _ROTATIONAL = 1
 _SAME = 1e-9
+_SOLE = ((-0.04, -0.045), (0.23, 0.045))
+"""Corners of a sole that is not known, from its heel [m]."""
+
+_SMALLEST_SOLE = 0.008
+"""Area below which markers show no sole [m²]; a child's has 0.01."""
+
 _ON_GROUND = 5.0
 """Percentile of the height of a foot that counts as standing on the ground [%]."""
 
@@ -108,6 +118,8 @@ class _Reader:
             name: self._axes(self._joints[name]) for name in self._members if name != self._root
         }
         axes = [axis for chain in chains.values() for axis in chain if not axis.is_constant]
+        if not axes:
+            raise self._bad('has no joint that moves', 'no_joints')
         followed = [axis.name for axis in axes if axis.name not in self._coordinates]
         if followed:
             self._remarks.append(
@@ -131,7 +143,9 @@ class _Reader:
             Foot(name, corners, -float(np.percentile(p[k, :, 2], _ON_GROUND)), R[k], p[k])
             for k, (name, corners) in enumerate(outlines.items(), start=1)
         ]
-        moves = {axis.name: _smooth(axis, q[:, k]) for k, axis in enumerate(axes)}
+        turning = [axis.kind == 'continuous' for axis in axes]
+        q[:, turning] = np.unwrap(q[:, turning], axis=0)  # angles of a matrix jump
+        moves = {axis.name: q[:, k] for k, axis in enumerate(axes)}
         return Recording(
             self._model.getName() or self._path.stem, links, joints, self._gravity, self._turn,
             self._motion.stamps, moves,
@@ -155,8 +169,6 @@ class _Reader:
         for name, body in self._bodies.items():
             carrier = self._carrier(name)
             masses[carrier] = masses.get(carrier, 0.0) + body.getMass()
-        if not masses:
-            raise self._bad('has no bodies', 'no_bodies')
         root = max(masses, key=lambda name: masses[name])
         others = [name for name in masses if name != root]
         if others:
@@ -211,7 +223,8 @@ class _Reader:
             others, function = coupler.getIndependentCoordinateNames(), coupler.getFunction()
             columns = [listed.index(others.get(i)) for i in range(others.getSize())]
             values[:, listed.index(name)] = [
-                function.calcValue(_vector(self._osim, row)) for row in values[:, columns]
+                function.calcValue(self._osim.Vector.createFromMat(row))
+                for row in values[:, columns]
             ]
         if missing:
             self._remarks.append(
@@ -352,26 +365,27 @@ class _Reader:
         return self._turn @ R @ self._turn.T, self._turn @ p
 
     def _outline(self, name: str) -> Array:
-        """Outline of the sole, of the markers on a foot and on what it carries, at the default."""
-        model, state = self._model, self._model.initSystem()
-        parts = [name]
+        """(4, 2) corners of the box around the markers of a foot and of what it carries [m]."""
+        state, parts = self._model.initSystem(), [name]
         for member in self._members:
             if member in self._joints and _base(self._joints[member].getParentFrame()) in parts:
                 parts.append(member)
         R, p = self._pose(self._bodies[name])
         points = [
             self._turn @ marker.getLocationInGround(state).to_numpy()
-            for marker in model.getMarkerSet()
+            for marker in self._model.getMarkerSet()
             if _base(marker.getParentFrame()) in parts
         ]
-        origins = [self._pose(self._bodies[part])[1] for part in parts]
-        corners, assumed = outline_of((np.array([*points, *origins]) - p) @ R, len(parts) > 1)
-        if assumed:
+        points += [self._pose(self._bodies[part])[1] for part in parts]
+        level = ((np.array(points) - p) @ R)[:, :2]
+        low, high = level.min(axis=0), level.max(axis=0)
+        if np.prod(high - low) < _SMALLEST_SOLE:
             self._remarks.append(
                 f'The outline of the sole of {name} is assumed, as the model has too few markers '
                 'on it: look at polygon in robot.yaml.'
             )
-        return corners
+            low, high = np.array(_SOLE)
+        return np.array([high, [low[0], high[1]], low, [high[0], low[1]]])
 
 
 @contextmanager
@@ -380,7 +394,8 @@ def _refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        reason = re.sub(r'\s+', ' ', str(error).partition('Thrown at')[0]).strip().rstrip('.')
+        text = re.sub(r'\s+', ' ', str(error).partition('Thrown at')[0])
+        reason = _PLACES_IN_CODE.sub('', text).strip().rstrip('.')
         raise ModelError(
             f"OpenSim cannot read the model '{path}': {reason[:300]}.", kind='opensim', path=path
         ) from error
@@ -397,13 +412,6 @@ def _coordinate(column: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-1] == 'value' else column
 
 
-def _vector(osim: Any, values: Array) -> Any:
-    vector = osim.Vector(len(values), 0.0)
-    for k, value in enumerate(values.tolist()):
-        vector.set(k, value)
-    return vector
-
-
 def _transform(given: Any) -> tuple[Array, Array]:
     matrix = given.R().asMat33()
     R = np.array([[matrix.get(i, j) for j in range(3)] for i in range(3)])
@@ -415,9 +423,3 @@ def _moved(R: Array, p: Array, axis: _Axis, value: float) -> tuple[Array, Array]
     if axis.kind == 'prismatic':
         return R, p + R @ axis.axis * value
     return R @ Rotation.from_rotvec(axis.axis * value).as_matrix(), p
-
-
-def _smooth(axis: _Axis, values: Array) -> Array:
-    """Without the jumps of whole turns that angles computed from a matrix have."""
-    smooth: Array = np.unwrap(values) if axis.kind == 'continuous' else values
-    return smooth

@@ -20,7 +20,7 @@ from izmp_dynamics.bodies.table import read_table
 WORLD = 'world'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _POSE = 'geometry_msgs/msg/PoseStamped'
-_PLATE = ('measured', 'on the body, about the origin of the world [N, N·m]')
+_PLATE_ROW = ('measured', 'on the body, about the origin of the world [N, N·m]')
 
 
 def import_opensim(
@@ -67,7 +67,7 @@ def import_opensim(
             remarks += more
     recording = replace(recording, remarks=remarks)
     sources = ', '.join(f'`{file.name}`' for file in (model, motion, grf) if file)
-    write_recording(recording, plates, forces, sources, output, overwrite)
+    _write(recording, plates, forces, sources, output, overwrite)
     return recording
 
 
@@ -86,7 +86,7 @@ def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
         IzmpError: the file cannot be used, or `output` is taken.
     """
     file = read_c3d(path)
-    rows = [(_plate_topic(plate), *_PLATE) for plate in file.plates]
+    rows = [(_plate_topic(plate), *_PLATE_ROW) for plate in file.plates]
     rows += [('/joint_states', 'derived', 'angles [rad]')] if file.angles else []
     head = f'# {path.stem}\n\nMade by `izmp import` of `{path.name}`. SI units, z up.'
     with BagWriter(output, overwrite=overwrite) as bag:
@@ -97,53 +97,35 @@ def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
     return file
 
 
-def write_recording(
+def _write(
     recording: Recording,
     plates: tuple[Wrenches, ...],
     forces: tuple[Wrenches, ...],
     source: str,
     path: Path,
-    overwrite: bool = False,
+    overwrite: bool,
 ) -> None:
-    """Write the folder: complete or not at all.
-
-    Args:
-        recording: joints and motion.
-        plates: what force plates measured, in the world.
-        forces: what they do to the feet.
-        source: what it was made of, for README.md.
-        path: of the folder, which is a bag.
-        overwrite: replace a bag.
-
-    Raises:
-        BagError: the place is taken or cannot be written.
-    """
-    urdf = urdf_text(recording)
+    """Write the folder: complete or not at all."""
+    urdf = _urdf_text(recording)
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
-        bag.add_file('robot.yaml', robot_text(recording, forces))
+        bag.add_file('robot.yaml', _robot_text(recording, forces))
         bag.add_file('README.md', _about(recording, plates, forces, source))
+        text = {'data': urdf}
+        bag.add_topic('/robot_description', 'std_msgs/msg/String', text)
         start = int(recording.stamps[0])
-        bag.add_topic('/robot_description', 'std_msgs/msg/String', {'data': urdf})
-        text = example('std_msgs/msg/String', {'data': urdf})
-        bag.write('/robot_description', start, text)
+        bag.write('/robot_description', start, example('std_msgs/msg/String', text))
         _write_joints(bag, recording.stamps, recording.q)
-        quaternions = quaternions_of_matrices(recording.R)
-        for topic, p, r in (
-            (_pose_topic(recording), recording.p, quaternions),
-            (
-                '/derived/ground',
-                np.zeros_like(recording.p),
-                np.tile([0.0, 0, 0, 1], (len(recording.p), 1)),
-            ),
-        ):
-            bag.add_topic(topic, _POSE, {'header.frame_id': WORLD})
-            bag.write_batch(topic, recording.stamps, {'pose.position': p, 'pose.orientation': r})
-        _write_wrenches(
-            bag,
-            [(_plate_topic(plate), WORLD, plate) for plate in plates]
-            + [(_foot_topic(foot.name), foot.name, foot) for foot in forces],
-        )
+        floor = {'pose.position': np.zeros_like(recording.p)}
+        place = {
+            'pose.position': recording.p,
+            'pose.orientation': quaternions_of_matrices(recording.R),
+        }
+        for topic, poses in ((_pose_topic(recording), place), ('/derived/ground', floor)):
+            bag.add_topic(topic, _POSE, {'header.frame_id': WORLD, 'pose.orientation.w': 1.0})
+            bag.write_batch(topic, recording.stamps, poses)
+        _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in plates])
+        _write_wrenches(bag, [(_foot_topic(foot.name), foot.name, foot) for foot in forces])
 
 
 def _write_joints(bag: BagWriter, stamps: Stamps, q: dict[str, Array]) -> None:
@@ -159,13 +141,13 @@ def _write_wrenches(bag: BagWriter, given: Iterable[tuple[str, str, Wrenches]]) 
         bag.write_batch(topic, wrenches.stamps, {'wrench': wrenches.values})
 
 
-def urdf_text(recording: Recording) -> str:
+def _urdf_text(recording: Recording) -> str:
     """The model as URDF; it says nothing about limits of the joints."""
     parts = [*map(_link, recording.links), *map(_joint, recording.joints)]
     return f'<robot name="{escape(recording.name)}">\n{"".join(parts)}</robot>\n'
 
 
-def robot_text(recording: Recording, forces: tuple[Wrenches, ...]) -> str:
+def _robot_text(recording: Recording, forces: tuple[Wrenches, ...]) -> str:
     """The robot file."""
     rate = NANOSECONDS / float(np.median(np.diff(recording.stamps)))
     gravity = recording.gravity
@@ -215,7 +197,7 @@ def _about(
         ('/joint_states', 'motion', 'joint positions [rad], [m]'),
         (_pose_topic(recording), 'motion', f'pose of {recording.links[0].name} in the world'),
         ('/derived/ground', 'assumed', 'the floor, z = 0 of the world'),
-        *((_plate_topic(plate), *_PLATE) for plate in plates),
+        *((_plate_topic(plate), *_PLATE_ROW) for plate in plates),
     ]
     what = 'what the plates do to this foot, in its frame [N, N·m]'
     rows += [(_foot_topic(foot.name), 'derived', what) for foot in forces]
