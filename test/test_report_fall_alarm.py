@@ -11,7 +11,7 @@ from izmp_dynamics.verdict.events.event import ERROR, event_message
 from izmp_dynamics.verdict.expect import Limits, ValueLimit, check_limits
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
-from .report_scenarios import falling, standing
+from .report_scenarios import falling, standing, walking
 
 
 def alarmed(evaluation, *spans, known=np.inf):
@@ -57,6 +57,13 @@ def test_a_recording_without_an_orientation_says_so_beside_the_probability(part,
     alarm = next(event for event in open_end.events if event.kind == 'fall alarm')
     for sentence in (open_end.verdict.text, alarm.sentence):
         assert ('probability 99.0 %, without a measured orientation' in sentence) == said
+
+
+@pytest.mark.parametrize(('begin', 'said'), [(0.3, True), (6.0, False)])
+def test_the_first_two_steps_of_a_walk_are_said_to_be_judged_too_badly(begin, said):
+    alarm = alarmed(walking(duration=8.0), (begin, begin + 0.2)).fall_alarm
+    assert alarm.probability == 0.95
+    assert ('Fewer than two steps were seen until then' in alarm.sentence) == said
 
 
 def test_of_a_few_instants_nothing_can_be_said():

@@ -333,6 +333,15 @@ def test_a_cop_outside_in_a_fall_is_not_impossible():
     assert 'cop_outside' not in [found.key for found in summary.findings]
 
 
+@pytest.mark.parametrize('cop_limit', [0.149, 0.16])
+def test_of_a_robot_that_tips_as_the_recording_ends_nobody_says_that_it_did_not_fall(cop_limit):
+    evaluation = standing(duration=6.6, offset=bump(6.0, 0.8, 0.19), cop_limit=cop_limit)
+    summary = summary_of(evaluation)
+    assert summary.verdict.reason == 'tipping'
+    assert 'cop_outside' not in [found.key for found in summary.findings]
+    assert not any('did not fall' in remark for remark in summary.remarks)
+
+
 def test_the_verdict_does_not_know_the_world():
     evaluation = walking()
     alone = replace(evaluation, world_p_root=None, world_R_root=None)

@@ -165,7 +165,7 @@ def summarise(scene: Scene) -> Summary:
     stamps = evaluation.stamps
     events = find_events(scene, judged, forces, verdict)
     falls = [(event.begin, event.end) for event in events if event.kind == 'fall']
-    if verdict.reason == 'open_end':
+    if verdict.reason in ('open_end', 'tipping'):  # how that ends is not recorded
         falls.append((scene.timeline.duration - scene.falls_for, scene.timeline.duration))
     return Summary(
         robot=evaluation.robot,

@@ -230,6 +230,12 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         assumed = scene.timeline.total(scene.evaluation.fall_assumed & np.isfinite(probability))
         if assumed > 0.01 * known:
             sentence += without_orientation(f' for {seconds(assumed)} of it')
+    landed = np.array([event.begin for event in events if event.kind == 'touchdown'])
+    if fall is None and np.count_nonzero(landed <= at) < 2 <= len(landed):
+        sentence += (
+            ' Fewer than two steps were seen until then, so that no further one is counted on: '
+            'the probability is far too high as a robot, or a human, begins to walk fast.'
+        )
     return FallAlarmStatistics(
         count=None if too_short else len(found),
         first=found[0].begin if found else np.nan,
