@@ -297,7 +297,7 @@ def test_of_items_that_replace_each_other_the_likelier_one_stays(biped31, model)
     )
 
 
-@pytest.mark.parametrize('alike', [1, 10], ids=['noise', 'errors alike for ten seconds'])
+@pytest.mark.parametrize('alike', [1, 10, 20], ids=['noise', 'alike for a part', 'for a half'])
 def test_the_scatter_between_parts_widens_a_deviation(biped31, model, alike):
     """Of a number that 40 blocks measure, whose errors have a standard deviation of one."""
     layout = make_layout(make_rig(biped31), link_inertias(model), 'trunk', ('delays',))
@@ -312,7 +312,7 @@ def test_the_scatter_between_parts_widens_a_deviation(biped31, model, alike):
         blocks = Blocks(np.arange(40), np.tile(np.eye(size), (40, 1, 1)), g)
         found.append(scatter(blocks, layout, solution, free))
     rms = np.sqrt(np.mean(np.square(found)))
-    assert rms == pytest.approx(np.sqrt(alike / 40), rel=0.15)
+    assert 0.85 < rms / np.sqrt(alike / 40) < 1.3  # the larger one of two estimates
 
 
 @pytest.mark.parametrize(('shares', 'kept'), [((1, 1, 1, 1), True), ((4, 0, 0, 0), False)])

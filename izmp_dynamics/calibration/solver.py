@@ -283,16 +283,18 @@ def deviations(
 def scatter(blocks: Blocks, layout: Layout, solution: Solution, free: Flags) -> Array:
     """(N,) standard deviations by the jackknife, zero of what is fixed.
 
-    Each of some parts of the recording is left out in turn: errors may be alike for longer than a
-    block, which the bootstrap does not see.
+    Each of some parts of the recording is left out in turn, and each half: errors may be alike for
+    longer than a block, which the bootstrap does not see, and for longer than a part.
     """
+    found = np.zeros(len(layout.parameters))
     if len(blocks.labels) < PARTS:
-        return np.zeros(len(layout.parameters))
-    parts = np.array_split(np.arange(len(blocks.labels)), PARTS)
-    H, g = (
-        np.stack([np.delete(of, part, axis=0).sum(axis=0) for part in parts])
-        for of in (blocks.H, blocks.g)
-    )
-    left_out = Quadratic.of((H, g), layout, solution.x).least(free)
-    found: Array = np.sqrt(PARTS - 1.0) * left_out.std(axis=0)
+        return found
+    for count in (2, PARTS):
+        parts = np.array_split(np.arange(len(blocks.labels)), count)
+        H, g = (
+            np.stack([np.delete(of, part, axis=0).sum(axis=0) for part in parts])
+            for of in (blocks.H, blocks.g)
+        )
+        left_out = Quadratic.of((H, g), layout, solution.x).least(free)
+        found = np.maximum(found, np.sqrt(count - 1.0) * left_out.std(axis=0))
     return np.minimum(found, layout.priors)

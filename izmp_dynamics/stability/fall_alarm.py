@@ -94,7 +94,8 @@ class FallRisk:
                 'unknown'
             )
             return f'Cannot say whether the robot is about to fall: {why}.'
-        by = 'ankles and the next steps' if self.stepping[row] else 'feet on the ground, without a step,'
+        alone = 'feet on the ground, without a step,'
+        by = 'ankles and the next steps' if self.stepping[row] else alone
         side = 'outside' if self.margin[row] < 0.0 else 'inside'
         return (
             f'The capture point is {1e3 * abs(self.margin[row]):.0f} ± '
