@@ -28,7 +28,7 @@ from izmp_dynamics.calibration.inertias import (
 )
 from izmp_dynamics.calibration.linear import Rows, noise_of
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
-from izmp_dynamics.calibration.result import CalibrationResult, render_html
+from izmp_dynamics.calibration.result import CalibrationResult, Estimate, render_html, sentences
 from izmp_dynamics.calibration.segments import RATE, SmoothSignal, cut_segments, read_segments
 from izmp_dynamics.calibration.solver import Blocks, Quadratic, scatter
 from izmp_dynamics.dynamics.mr_ad import MrAd
@@ -370,6 +370,18 @@ def test_a_bag_without_a_knee_is_refused(corrupted, model):
         read_segments(desk.bag, load_robot_file(desk.robot), model)
     assert "foot 'l_foot' is not known" in str(raised.value)
     assert 'Record all joints' in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'), [(0.01, 'is zero within its uncertainty: x'), (0.05, 'reads too much: x')]
+)
+def test_a_bias_within_its_uncertainty_is_called_so(value, text):
+    group = 'accelerometer_bias'
+    bias = Estimate(f'imu.{group}.x', group, 'imu.rotation', 'm/s²', value, 0.011, 0.9, True)
+    (said,) = sentences(
+        SimpleNamespace(accepted=True, effects=(), groups=(group,), estimates=(bias,))
+    )
+    assert text in said
 
 
 @pytest.mark.parametrize(('seconds', 'remarked'), [(7, True), (20, False)])

@@ -155,11 +155,15 @@ def test_a_bias_against_sensors_of_normal_forces_alone_names_them():
 @pytest.mark.parametrize(('frequency', 'changes'), [(0.0, False), (0.5, True)])
 def test_an_error_that_changes_with_the_motion_is_no_bias(frequency, changes):
     wave = lambda time: 0.12 * np.cos(2 * np.pi * frequency * time)  # noqa: E731
-    verdict = verdict_of(standing(offset=lambda time: np.column_stack([wave(time), 0 * time])))
+    evaluation = standing(offset=lambda time: np.column_stack([wave(time), 0 * time]))
+    verdict = verdict_of(evaluation)
     assert verdict.reason == 'bias'
     assert ('changes with the motion: its median distance' in verdict.sentence) is changes
     assert ('biased: its median distance' in verdict.sentence) is not changes
     assert ('No filter removes a bias' in verdict.advice) is not changes
+    tilt = float(re.search(r'mounted (\d+\.\d)° off has such an error', verdict.advice)[1])
+    height = Scene(evaluation).initial_height
+    assert height * np.tan(np.radians(tilt)) == pytest.approx(0.08 if changes else 0.12, abs=0.01)
 
 
 def test_a_margin_below_zero_of_single_instants_is_explained():

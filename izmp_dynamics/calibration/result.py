@@ -9,7 +9,7 @@ from pathlib import Path
 import izmp_dynamics
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.calibration.choice import Trial
-from izmp_dynamics.calibration.held_out import HeldOut
+from izmp_dynamics.calibration.held_out import CLEAR, HeldOut
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY
 from izmp_dynamics.files.plain_json import as_json
 
@@ -164,6 +164,8 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
         return f'{_capital(sensor)} is turned by {angle:.2g}° against its frame: {_axes(used)}'
     if group in ('gyroscope_bias', 'accelerometer_bias'):
         what = 'gyroscope' if group == 'gyroscope_bias' else 'accelerometer'
+        if all(abs(estimate.value) < CLEAR * estimate.sigma for estimate in used):
+            return f'The bias of the {what} is zero within its uncertainty: {_axes(used)}'
         return f'The {what} reads too much: {_axes(used)}'
     if group == 'ft_offsets':
         return f'Without load {sensor} reads {_axes(used)}'

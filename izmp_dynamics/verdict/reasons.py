@@ -247,10 +247,11 @@ def _bias_advice(scene: Scene, error: TrackError) -> str:
         'torques there are zero throughout, so that this CoP is no point to compare with. '
     )
     what = 'an error that changes with the motion' if _changes(error) else 'a bias'
+    tilt = np.degrees(np.arctan2(error.slow, scene.initial_height))
     return (
-        f'{first if feet else ""}No filter removes {what}. Correct the '
-        'mounting of the IMU (imu.frame), the masses of the URDF or the offsets of the sensors: '
-        '“izmp calibrate” estimates them from a walk, “izmp check” names suspects.'
+        f'{first if feet else ""}No filter removes {what}. An IMU that is mounted {tilt:.1f}° off '
+        'has such an error, as have wrong masses and offsets: “izmp calibrate BAG --robot ROBOT '
+        '-o OUT” estimates them and says whether motion that was held out agrees better.'
     )
 
 
