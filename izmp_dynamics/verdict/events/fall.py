@@ -231,7 +231,7 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         if assumed > 0.01 * known:
             sentence += without_orientation(f' for {seconds(assumed)} of it')
     landed = np.array([event.begin for event in events if event.kind == 'touchdown'])
-    if fall is None and np.count_nonzero(landed <= at) < 2 <= len(landed):
+    if found and fall is None and np.count_nonzero(landed <= at) < 2 <= len(landed):
         sentence += (
             ' Fewer than two steps were seen until then, so that no further one is counted on: '
             'the probability is far too high as a robot, or a human, begins to walk fast.'
