@@ -131,6 +131,8 @@ class PlayedGraph:
         topics = [f'/{topic}' for topic in self.robot.topics()]
         with BagReader(bag) as reader:
             for item in reader.messages([topic for topic in topics if topic in reader.topics]):
+                for node in self.nodes:
+                    node.receiver.received = item.received
                 message = bytes(item.raw)
                 if change is not None:
                     kind = message_class(reader.topics[item.topic].msgtype)

@@ -18,7 +18,7 @@ from izmp_dynamics.base.field_path import Step, Term
 from izmp_dynamics.base.finding import list_names
 
 _BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
-_TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
+_TIME = 'builtin_interfaces/msg/Time'
 
 
 class FieldNumbers:
@@ -38,12 +38,13 @@ class FieldNumbers:
     """
 
     def __init__(self, typestore: Any, msgtype: str, terms: Sequence[Term]) -> None:
-        self._terms = [
-            (list(_places(typestore, msgtype, term)), 1.0 if term.scale is None else term.scale)
-            for term in terms
-        ]
-        self.width = sum(len(places) for places, _ in self._terms)
-        base = self._terms[0][0][0][2]
+        of_terms = [list(_found(typestore, msgtype, term)) for term in terms]
+        self._places = [place for places in of_terms for place in places]
+        scales = [1.0 if term.scale is None else term.scale for term in terms]
+        self._scales = np.repeat(scales, [len(places) for places in of_terms])
+        self._is_scaled = bool((self._scales != 1.0).any())
+        self.width = len(self._places)
+        base = self._places[0][2]
         whole = self.width == 1 and 'int' in base
         self.bits = int(base.removeprefix('u').removeprefix('int')) if whole else None
 
@@ -53,41 +54,39 @@ class FieldNumbers:
         Raises:
             BagError: a sequence in these messages is too short.
         """
-        parts = []
-        for places, scale in self._terms:
-            bytes_: list[int] = []
-            dtype: np.dtype[Any] = np.dtype(np.float64)
-            for path, index, _ in places:
-                try:
-                    column = layout.columns(path)
-                except UnknownNameError as error:
-                    raise _too_short(path, layout) from error
-                if (index or 0) >= (column.shape[0] if column.shape else 1):
-                    raise _too_short(f'{path}[{index}]', layout)
-                dtype = column.dtype
-                begin = column.offset + (index or 0) * dtype.itemsize
-                bytes_ += range(begin, begin + dtype.itemsize)
-            parts.append((np.array(bytes_, np.intp), dtype, scale))
+        parts: list[tuple[np.dtype[Any], list[int]]] = []
+        for path, index, _ in self._places:
+            try:
+                column = layout.columns(path)
+            except UnknownNameError as error:
+                raise _too_short(path, layout) from error
+            if (index or 0) >= (column.shape[0] if column.shape else 1):
+                raise _too_short(f'{path}[{index}]', layout)
+            if not parts or parts[-1][0] != column.dtype:
+                parts.append((column.dtype, []))
+            begin = column.offset + (index or 0) * column.dtype.itemsize
+            parts[-1][1].extend(range(begin, begin + column.dtype.itemsize))
+        places = [(dtype, np.array(bytes_, np.intp)) for dtype, bytes_ in parts]
 
         def numbers(rows: Rows) -> Array:
-            taken = [
-                np.take(rows, bytes_, axis=1).view(dtype).astype(np.float64) * scale
-                for bytes_, dtype, scale in parts
-            ]
-            return taken[0] if len(taken) == 1 else np.hstack(taken)
+            taken = [np.take(rows, bytes_, axis=1).view(dtype) for dtype, bytes_ in places]
+            joined = np.hstack(taken) if len(taken) > 1 else taken[0]
+            values: Array = joined.astype(np.float64)
+            return values * self._scales if self._is_scaled else values
 
         return numbers
 
 
-def is_time(typestore: Any, msgtype: str, path: str) -> bool:
+def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:
     """Whether a type has a time, as in a header, at a path."""
-    name = msgtype
-    for step in path.split('.'):
-        kind, detail = _fields(typestore, name).get(step, (0, None))
+    kind, detail = _NAME, msgtype
+    for step in steps:
+        kind, detail = _fields(typestore, detail).get(step.name, (0, None))
+        if kind > _NAME and step.begin is not None:
+            kind, detail = detail[0]
         if kind != _NAME:
             return False
-        name = detail
-    return name in _TIMES
+    return detail == _TIME
 
 
 def numeric_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
@@ -107,7 +106,7 @@ def numeric_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
             yield elements
 
 
-def _places(typestore: Any, msgtype: str, term: Term) -> Iterator[tuple[str, int | None, str]]:
+def _found(typestore: Any, msgtype: str, term: Term) -> Iterator[tuple[str, int | None, str]]:
     """Leaf, element and type of every number of a term."""
     for path, index, base in _walk(typestore, '', (_NAME, msgtype), term.steps):
         if not base.startswith(('int', 'uint', 'float', 'bool', 'byte', 'char')):

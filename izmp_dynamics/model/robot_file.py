@@ -178,8 +178,8 @@ class RobotFile:
                 )  # fmt: skip
 
     def topics(self) -> list[str]:
-        """Every topic that the robot publishes."""
-        return [signal.topic for signal in self.signals()]
+        """Every topic that the robot publishes, each once."""
+        return list(dict.fromkeys(signal.topic for signal in self.signals()))
 
     @property
     def urdf_path(self) -> Path:

@@ -4,11 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sensor_msgs.msg import JointState
-
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.model.signals import Signal
+from izmp_dynamics.model.signals import JOINT_STATE, Signal
 from izmp_dynamics.nodes.health import AT_FIRST
 from izmp_dynamics.nodes.messages import JointReader, message_class
 from izmp_dynamics.nodes.topic_node import TopicNode
@@ -34,7 +32,7 @@ class JointsInput:
         self._stated: tuple[Any, ...] = ()
         self._input = node.subscribe(
             node.robot.joints.topic,
-            JointState,
+            message_class(node.robot.joints.type or JOINT_STATE),
             self._take,
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
             signal='joints',

@@ -23,6 +23,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import AGE_LIMIT, Health, Input
 from izmp_dynamics.nodes.managed import ManagedNode
+from izmp_dynamics.nodes.mapped import MappedReader
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
@@ -33,6 +34,7 @@ from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.signals.counter_clock import CounterClock
 from izmp_dynamics.signals.stage import PATIENCE
 
 RELIABLE_PATIENCE = 4.0
@@ -104,14 +106,19 @@ class TopicNode(ManagedNode):
                 kind='imu_from_position',
                 path=path,
             )
-        mapped = [signal.key for signal in file.signals() if signal.mapping is not None]
-        if mapped:
+        mapped = [signal for signal in file.signals() if signal.mapping is not None]
+        if mapped and not self.task.is_whole:
             raise RobotFileError(
-                f"'{path}': {list_names(mapped)} map fields of another message type, which is for "
-                'recordings; a node needs sensor_msgs/JointState and sensor_msgs/Imu.',
+                f"'{path}': {list_names(signal.key for signal in mapped)} map fields of another "
+                'message type; set composed:=true, as the nodes need standard messages.',
                 kind='mapped',
                 path=path,
             )
+        clocks: dict[str, CounterClock] = {}
+        self._mapped = {
+            signal.name: MappedReader(signal, lambda: self.receiver.received, clocks)
+            for signal in mapped
+        }
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, self.task.settings, file)
         if not self.task.is_whole and not self._reliable:
@@ -243,7 +250,8 @@ class TopicNode(ManagedNode):
         Args:
             topic: relative name, remappable.
             msgtype: class of the messages.
-            callback: is given stamp [ns] and message, or what `wire.reader_of` makes of it.
+            callback: is given stamp [ns] and message, or what `wire.reader_of`, or the mapping of
+                its fields, makes of it.
             source: what to do if it has no publisher; of a result, the node that computes it.
             signal: its name in the counters; the topic's if not given.
             sensor: whether it comes from the robot and not from another of these nodes.
@@ -256,7 +264,7 @@ class TopicNode(ManagedNode):
         self.health.inputs.append(entry)
         self.topics[entry.signal] = name
         self.receiver.awaited = None
-        reader = reader_of(msgtype)
+        reader = self._mapped.get(entry.signal) or reader_of(msgtype)
         receive = partial(self._receive, entry, reader or _read, callback)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT

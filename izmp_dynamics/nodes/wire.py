@@ -139,14 +139,26 @@ class TrajectorySample(NamedTuple):
     point: tuple[Array, Array, Array] | None
 
 
-class _Layout:
+class KnownBytes:
+    """Messages that equal an example in everything but their numbers."""
+
+    def __init__(self, layout: CdrLayout) -> None:
+        self._size, self._end = layout.size, layout.constants[-1][0] + len(layout.constants[-1][1])
+        self._mask, self._constant = _as_numbers(layout.constants)
+
+    def fits(self, raw: bytes) -> bool:
+        """Whether the bytes of a message are such ones."""
+        common = int.from_bytes(raw[: self._end], 'little') & self._mask
+        return len(raw) == self._size and common == self._constant
+
+
+class _Layout(KnownBytes):
     """Where the wanted numbers of equal messages lie; an element of a sequence may be absent."""
 
     def __init__(self, msgtype: str, paths: tuple[str, ...], raw: bytes) -> None:
         layout = CdrLayout(standard_types(), msgtype, raw)
+        super().__init__(layout)
         self.strings = layout.strings
-        self._size, self._end = layout.size, layout.constants[-1][0] + len(layout.constants[-1][1])
-        self._mask, self._constant = _as_numbers(layout.constants)
         self._stamp = _LITTLE if raw[1] else _BIG
         there = [path for path in paths if '[' not in path or path in layout.paths]
         self._places = tuple(_place(layout, *path.split(_TO)) for path in there)
@@ -154,8 +166,7 @@ class _Layout:
 
     def read(self, raw: bytes) -> tuple[int, list[Array]] | None:
         """Stamp of a message [ns] and the wanted numbers, path by path; None: another layout."""
-        common = int.from_bytes(raw[: self._end], 'little') & self._mask
-        if len(raw) != self._size or common != self._constant:
+        if not self.fits(raw):
             return None
         seconds, nanoseconds = self._stamp.unpack_from(raw, _STAMP)
         numbers = []

@@ -1,26 +1,25 @@
 """Messages of any type as joint states or IMU, by the fields that the robot file names."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
-from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
 from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
+from izmp_dynamics.base.field_path import Term, parse
 from izmp_dynamics.model.field_map import RECEIVED, FieldMap
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.signals.counter_clock import CounterClock
 
-CLOCK = 'clock'
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
 _MOST_LAYOUTS = 64
-
-Taken = tuple[Callable[[Any], Array], ...]
+_OF_IMU = ('angular_velocity', 'linear_acceleration')
 
 _Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `bags.messages.Stamped`, in their order."""
@@ -31,24 +30,40 @@ class MappedMessages:
 
     Args:
         signal: it has a mapping.
-        typestore: rosbags typestore that knows its type.
+        typestore: rosbags typestore that knows its type, or something with its `fielddefs`.
+        clocks: topic → counter that dates its messages; signals on one topic may share it.
+
+    Attributes:
+        names: of the joints whose positions they are; none of an IMU.
 
     Raises:
         ReplayError: the type has no such fields, or not so many; the message says what is valid.
     """
 
-    def __init__(self, signal: Signal, typestore: Any) -> None:
+    def __init__(
+        self, signal: Signal, typestore: Any, clocks: dict[str, CounterClock] | None = None
+    ) -> None:
         assert signal.mapping is not None
         self._map: FieldMap = signal.mapping
+        self.names = self._map.names
         self._key = signal.key
-        self._numbers: dict[str, FieldNumbers] = {}
-        for key, terms in self._map.fields.items():
-            self._numbers[key] = self._find(typestore, key, terms)
-            self._check_width(key)
-        self._counter = self._clock(typestore)
-        self._taken: dict[CdrLayout, Taken] = {}
+        self._places: dict[str, slice] = {}
+        terms: list[Term] = []
+        width = 0
+        for key, part in self._map.fields.items():
+            numbers = self._find(typestore, key, part)
+            self._check_width(key, numbers.width)
+            self._places[key] = slice(width, width + numbers.width)
+            terms += part
+            width += numbers.width
+        self._counter: CounterClock | None = None
+        if self._map.clock.path != RECEIVED:
+            terms += self._clock(typestore, signal.topic, {} if clocks is None else clocks)
+        self._clock_at = width
+        self._numbers = FieldNumbers(typestore, self._map.type, terms)
+        self._taken: dict[CdrLayout, Callable[[Rows], Array]] = {}
 
-    def _find(self, typestore: Any, key: str, terms: Sequence[Any]) -> FieldNumbers:
+    def _find(self, typestore: Any, key: str, terms: Sequence[Term]) -> FieldNumbers:
         try:
             return FieldNumbers(typestore, self._map.type, terms)
         except BagError as error:
@@ -56,10 +71,10 @@ class MappedMessages:
                 f'{self._key}.{key}: {error}', kind=error.kind, key=f'{self._key}.{key}'
             ) from error
 
-    def _check_width(self, key: str) -> None:
-        width, wanted = self._numbers[key].width, self._map.widths[key]
+    def _check_width(self, key: str, width: int) -> None:
+        wanted = self._map.widths[key]
         if width != wanted:
-            what = f'{self._key}.names has {wanted} joints' if self._map.names else (
+            what = f'{self._key}.names has {wanted} joints' if self.names else (
                 f'{key.replace("_", " ")} has {wanted}'
             )  # fmt: skip
             raise ReplayError(
@@ -67,77 +82,92 @@ class MappedMessages:
                 kind='wrong_width', key=f'{self._key}.{key}', width=width, valid=wanted,
             )  # fmt: skip
 
-    def _clock(self, typestore: Any) -> CounterClock | None:
-        """The counter that dates messages, if it is one."""
-        term = self._map.clock
-        if term.path == RECEIVED or is_time(typestore, self._map.type, term.path):
-            return None
+    def _clock(
+        self, typestore: Any, topic: str, clocks: dict[str, CounterClock]
+    ) -> tuple[Term, ...]:
+        """What dates messages: the two numbers of a time, or a counter, which is prepared."""
+        term, key = self._map.clock, f'{self._key}.clock'
+        if is_time(typestore, self._map.type, term.steps):
+            return parse(f'{term.path}.sec, {term.path}.nanosec')
         valid = (
             'valid: a field that is a time (header.stamp), a counter times its unit in seconds '
             f'(tick * 0.001), or {RECEIVED}, the time of recording'
         )
+        counter = term._replace(scale=None)
         try:
-            numbers = FieldNumbers(typestore, self._map.type, [term._replace(scale=None)])
+            numbers = FieldNumbers(typestore, self._map.type, [counter])
         except BagError as error:
             raise ReplayError(
-                f"{self._key}.clock is '{term.path}': {str(error).rstrip('.')}; {valid}.",
-                kind=error.kind, key=f'{self._key}.clock',
+                f"{key} is '{term.path}': {str(error).rstrip('.')}; {valid}.",
+                kind=error.kind, key=key,
             ) from error  # fmt: skip
         if numbers.width != 1 or not term.scale or term.scale < 0.0:
             raise ReplayError(
-                f"{self._key}.clock: '{term.path}' is no time, and no unit is stated; {valid}.",
-                kind='no_unit', key=f'{self._key}.clock',
+                f"{key}: '{term.path}' is no time, and no unit is stated; {valid}.",
+                kind='no_unit', key=key,
             )  # fmt: skip
-        self._numbers[CLOCK] = numbers
-        return CounterClock(term.scale, numbers.bits)
+        self._counter = clocks.setdefault(topic, CounterClock(term.scale, numbers.bits))
+        return (counter,)
 
     def read(self, messages: RawMessages, joint_names: Sequence[str]) -> Any:
         """Read messages: a `JointStateBatch` with these joints, or an `ImuBatch`."""
         decoded, parts = self._parts(messages.decode())
-        values = {
-            key: decoded.merged([part[k] for part in parts], key) if parts else
-            np.zeros((0, numbers.width))
-            for k, (key, numbers) in enumerate(self._numbers.items())
-        }  # fmt: skip
-        received = messages.received[decoded.index]
-        frames = (group.layout.strings.get('header.frame_id', '') for group in decoded.groups)
-        stamped = (
-            self._stamps(decoded, values, received),
-            received,
-            tuple(sorted({str(frame) for frame in frames} - {''})),
-            decoded.broken,
-            decoded.fault,
+        values = (
+            decoded.merged(parts, self._map.type) if parts else np.zeros((0, self._numbers.width))
         )
-        if self._map.names:
-            return self._joints(stamped, values['positions'], joint_names)
+        received = messages.received[decoded.index]
+        frames = {frame_of(group.layout) for group in decoded.groups} - {''}
+        stamps = self.stamps(values, received)
+        stamped = stamps, received, tuple(sorted(frames)), decoded.broken, decoded.fault
+        if self.names:
+            return self._joints(stamped, values[:, self._places['positions']], joint_names)
         return self._imu(stamped, values)
 
-    def _parts(self, decoded: Decoded) -> tuple[Decoded, list[list[Array]]]:
+    def _parts(self, decoded: Decoded) -> tuple[Decoded, list[Array]]:
         """Numbers of each group; messages whose sequences are too short count as broken."""
         groups: list[Group] = []
         parts, broken, fault = [], decoded.broken, decoded.fault
         for group in decoded.groups:
             try:
-                take = self._take(group.layout)
+                take = self.taker(group.layout)
             except BagError as error:
                 broken, fault = broken + len(group), fault or str(error)
             else:
                 groups.append(group)
-                parts.append([numbers(group.fields.rows) for numbers in take])
+                parts.append(take(group.fields.rows))
         return Decoded.of(groups, broken, fault), parts
 
-    def _take(self, layout: CdrLayout) -> Taken:
+    def taker(self, layout: CdrLayout) -> Callable[[Rows], Array]:
+        """What takes the numbers of messages out of their bytes.
+
+        Raises:
+            BagError: a sequence in these messages is too short.
+        """
         if layout not in self._taken:
             if len(self._taken) == _MOST_LAYOUTS:
                 self._taken.clear()
-            self._taken[layout] = tuple(each.take(layout) for each in self._numbers.values())
+            self._taken[layout] = self._numbers.take(layout)
         return self._taken[layout]
 
-    def _stamps(self, decoded: Decoded, values: Mapping[str, Array], received: Stamps) -> Stamps:
+    def stamps(self, values: Array, received: Stamps) -> Stamps:
+        """Date messages by their numbers (T, n) and when they were received (T,) [ns]."""
+        clock = values[:, self._clock_at :]
         if self._counter is not None:
-            return self._counter.stamps(values[CLOCK][:, 0], received)
-        path = self._map.clock.path
-        return received if path == RECEIVED else decoded.column(path).astype(np.int64)
+            return self._counter.stamps(clock[:, 0], received)
+        if self._map.clock.path == RECEIVED:
+            return received
+        stamps: Stamps = clock[:, 0].astype(np.int64) * NANOSECONDS + clock[:, 1].astype(np.int64)
+        return stamps
+
+    def imu(self, values: Array) -> tuple[Array, Array]:
+        """Quaternions x y z w (T, 4), zero if there are none; turning rate and force (T, 6)."""
+        omega, force = (values[:, self._places[key]] for key in _OF_IMU)
+        orientations = np.zeros((len(values), 4))
+        if 'orientation' in self._places:
+            orientations = values[:, self._places['orientation']]
+            if self._map.order == 'wxyz':
+                orientations = orientations[:, _XYZW]
+        return orientations, np.hstack([omega, force])
 
     def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names
@@ -150,13 +180,15 @@ class MappedMessages:
         present = np.tile(known, (len(values), 1))
         return JointStateBatch(*stamped, tuple(wanted), positions, present, absent, others)
 
-    def _imu(self, stamped: _Stamped, values: Mapping[str, Array]) -> ImuBatch:
-        force = values['linear_acceleration']
-        orientations = values.get('orientation', np.zeros((len(force), 4)))
-        if self._map.order == 'wxyz':
-            orientations = orientations[:, _XYZW]
+    def _imu(self, stamped: _Stamped, values: Array) -> ImuBatch:
+        orientations, sensed = self.imu(values)
         known: Flags = np.asarray(orientations.any(axis=1))
-        return ImuBatch(*stamped, orientations, known, values['angular_velocity'], force)
+        return ImuBatch(*stamped, orientations, known, sensed[:, :3], sensed[:, 3:])
+
+
+def frame_of(layout: CdrLayout) -> str:
+    """Frame that the header of such messages names; empty without one."""
+    return str(layout.strings.get('header.frame_id', ''))
 
 
 def other_order(orientations: Array, order: str) -> Array:
