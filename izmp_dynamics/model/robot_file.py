@@ -42,6 +42,11 @@ class RobotFile:
         "link that is the floating base and carries the IMU; the URDF's root if not given",
         default=None,
     )
+    alternative: str | None = setting(
+        'robot file, relative to this one, whose joints and imu are taken of a recording that '
+        'lacks joints.topic and has theirs',
+        default=None,
+    )
     gravity: float = setting(
         'gravity at the place',
         default=GRAVITY, unit='m/s²', lower=1.0, upper=30.0,
@@ -251,17 +256,17 @@ def robot_file_path(robot: str | Path) -> Path:
     """Return the path of a robot file.
 
     Args:
-        robot: the path, or the name of a robot that is shipped, e.g. 'go2' for
-            robots/go2/robot.yaml.
+        robot: the path, or the name of a robot that is shipped: 'go2' for
+            robots/go2/robot.yaml, 'go2/lowstate' for robots/go2/lowstate.yaml.
 
     Raises:
         UnknownNameError: a name that no shipped robot has.
     """
     path = Path(robot)
-    if path.suffix or len(path.parts) != 1 or path.exists():
+    if path.suffix or path.is_absolute() or len(path.parts) > 2 or path.exists():
         return path
     try:
-        return find_resource(f'robots/{path}/robot.yaml')
+        return find_resource(f'robots/{path if len(path.parts) == 2 else path / "robot"}.yaml')
     except UnknownNameError as error:
         names = [name.split('/')[1] for name in error.valid if name.endswith('/robot.yaml')]
         raise UnknownNameError('robot file or shipped robot', str(path), names) from error

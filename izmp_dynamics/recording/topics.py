@@ -1,7 +1,8 @@
 """Which topics of a bag are the signals of a robot; sensors that are not there are left out."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from izmp_dynamics.bags.batch import resolve_topic, topics_ending_in
 from izmp_dynamics.bags.reader import BagReader
@@ -9,7 +10,7 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.feet import Foot, Ground
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
 from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.topic_use import TopicUse
@@ -36,7 +37,7 @@ class SignalTopics:
 
     def __init__(self, bag: BagReader, robot: RobotFile) -> None:
         self.bag = bag
-        self.robot = robot
+        self.robot = robot = _recorded(robot, bag.topics)
         self.uses: dict[str, TopicUse] = {}
         self.missing: list[Finding] = []
         self.only_ir_md = False
@@ -251,6 +252,16 @@ class SignalTopics:
         self.missing.append(
             Finding(kind, 'note', message, _perhaps(key, others) if others else '')
         )
+
+
+def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
+    """A robot with the joints and the IMU of its alternative if only these were recorded."""
+    if robot.alternative is None or resolve_topic(robot.joints.topic, topics) is not None:
+        return robot
+    other = load_robot_file((robot.path.parent if robot.path else Path()) / robot.alternative)
+    if resolve_topic(other.joints.topic, topics) is None:
+        return robot
+    return dataclasses.replace(robot, joints=other.joints, imu=other.imu)
 
 
 def _perhaps(key: str, topics: Sequence[str]) -> str:
