@@ -84,6 +84,24 @@ def raw_of(msgtype, values=None, **options):
     return bytes(TYPES.serialize_cdr(example(msgtype, values), msgtype, **options))
 
 
+def zeros(store, msgtype):
+    """A message of a type of this typestore, all zero; sequences have four elements."""
+
+    def value(description):
+        kind, detail = description
+        if kind == Nodetype.NAME:
+            return zeros(store, detail)
+        if kind == Nodetype.BASE:
+            return '' if detail[0] == 'string' else 0
+        element, count = detail
+        if element[0] == Nodetype.NAME:
+            return [value(element)] * count
+        return np.zeros(count or 4, element[1][0])
+
+    fields = store.fielddefs[msgtype][1]
+    return store.types[msgtype](**{name: value(field) for name, field in fields})
+
+
 def imu_raws(count, start=START, step=2_000_000, frame='imu'):
     """Imu messages whose x acceleration counts, and their stamps."""
     stamps = [start + i * step for i in range(count)]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import yaml
-from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError, RobotFileError, SensingError
 from izmp_dynamics.base.field_path import Step, Term, parse
+from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
@@ -18,6 +18,7 @@ from izmp_dynamics.signals.counter_clock import CounterClock
 
 from .bag_surgery import IMU, JOINTS
 from .raising import raising
+from .sample_bags import zeros
 
 LOW_STATE = 'my_robot/msg/LowState'
 MOTORS = 35
@@ -37,24 +38,10 @@ STORE.register({
 EVERY = slice(None)
 
 
-def blank(description):
-    """A value of this description, all zero."""
-    kind, detail = description
-    if kind == Nodetype.NAME:
-        fields = STORE.fielddefs[detail][1]
-        return STORE.types[detail](**{name: blank(field) for name, field in fields})
-    if kind == Nodetype.BASE:
-        return '' if detail[0] == 'string' else 0
-    element, count = detail
-    if element[0] == Nodetype.NAME:
-        return [blank(element)] * count
-    return np.zeros(count or 4, element[1][0])
-
-
 def low_states(draft, rows=EVERY, **changes):
     """The joints and the IMU of a draft in messages of one type: their bytes."""
     joints, imu = draft[JOINTS], draft[IMU]
-    layout = CdrLayout.of_message(STORE, LOW_STATE, blank((Nodetype.NAME, LOW_STATE)))
+    layout = CdrLayout.of_message(STORE, LOW_STATE, zeros(STORE, LOW_STATE))
     stamps = joints.stamps[rows]
     values = {
         'header.stamp': stamps,
@@ -201,3 +188,12 @@ def test_a_counter_and_the_time_of_recording_are_clocks(mapped, sound_results):
             found.wrench[known], sound_results.wrenches['mr_ad'][known], atol=1e-6
         )
         assert known.any()
+
+
+def test_a_draft_lists_the_numbers_of_a_type_that_it_does_not_know(mapped, tmp_path):
+    with raising(ReplayError, 'not_in_bag') as caught:
+        write_draft(mapped[1], None, tmp_path / 'robot.yaml')
+    assert f'type: {LOW_STATE}' in str(caught.value)
+    assert 'imu_state.gyroscope[0:3], imu_state.accelerometer, motor_state[0:35].q' in str(
+        caught.value
+    )

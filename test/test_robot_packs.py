@@ -4,11 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial import ConvexHull
 
+from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.audit import audit
 from izmp_dynamics.model.packages import find_in_package
@@ -16,7 +19,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 
 from .raising import raising
-from .sample_bags import START, raw_of, write_bag
+from .sample_bags import START, raw_of, write_bag, zeros
 
 UNITREE = {'thigh': 0.8, 'calf': -1.6}
 STANDING = {
@@ -48,10 +51,7 @@ def test_a_shipped_robot_stands(name, tmp_path):
                              .read_text()).group(1))  # fmt: skip
     assert model.total_mass == pytest.approx(stated, abs=0.06)
 
-    q = np.array([
-        sum(angle for part, angle in STANDING[name].items() if part in joint)
-        for joint in model.joint_names
-    ])  # fmt: skip
+    q = np.array([_angle(name, joint) for joint in model.joint_names])
     found = evaluate_bag(_standing(tmp_path / 'bag', robot, model, q), robot)
     track = found.tracks['mr_ad']
     assert track.valid.sum() > 100
@@ -115,3 +115,65 @@ def test_a_robot_has_a_name():
     assert load_robot_file('biped31').path == find_resource('robots/biped31/robot.yaml')
     with raising(UnknownNameError, 'unknown_name', name='go22'):
         load_robot_file('go22')
+
+
+LOW_STATES = {'unitree_go': 20, 'unitree_hg': 35, 'ros2_unitree_legged_msgs': 20}
+"""Package of a LowState → its motors, as the maker defines them."""
+
+
+@pytest.mark.skipif(
+    find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf') is None,
+    reason='example-robot-data is not installed',
+)
+@pytest.mark.parametrize('name', ['go2', 'g1', 'go1', 'a1', 'b1'])
+def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
+    """In the order of the motors: each joint has its own angle; `izmp draft` maps it too."""
+    robot, mapped = load_robot_file(name, with_urdf=True), load_robot_file(f'{name}/lowstate')
+    for key in ('urdf', 'root', 'feet'):
+        assert getattr(robot, key) == getattr(mapped, key)
+    assert robot.imu.frame == mapped.imu.frame
+    model = load_model(robot.read_urdf(), robot.root)
+    assert sorted(mapped.joints.names) == sorted(model.joint_names)
+    store = _low_state(mapped.joints.type)
+    noise = np.random.default_rng(1)
+    angles = {joint: _angle(name, joint) + noise.uniform(-0.1, 0.1) for joint in model.joint_names}
+    q = np.array([angles[joint] for joint in mapped.joints.names])
+    imu = mapped.imu.orientation.partition('.')[0]
+    stamps = [START + k * 5_000_000 for k in range(400)]
+    layout = CdrLayout.of_message(store, mapped.joints.type, zeros(store, mapped.joints.type))
+    force = noise.normal([0.0, 0.0, GRAVITY], 1e-4, (len(stamps), 3))
+    values = {f'motor_state[{k}].q': np.full(len(stamps), angle) for k, angle in enumerate(q)}
+    raws = layout.encode_rows(len(stamps), values | {
+        f'{imu}.quaternion': np.tile([1.0, 0.0, 0.0, 0.0], (len(stamps), 1)),
+        f'{imu}.accelerometer': force,
+        'tick': np.arange(len(stamps)) * 5 + 100,
+    })  # fmt: skip
+    log = f'/{mapped.joints.topic}', mapped.joints.type, stamps, [row.tobytes() for row in raws]
+    bag = write_bag(tmp_path / 'bag', [log], typestore=store)
+    track = evaluate_bag(bag, robot).tracks['mr_ad']
+    assert track.valid.sum() > 100
+    com = model.com(np.array(list(angles.values())))[:2]
+    np.testing.assert_allclose(track.point[track.valid][:, :2] - com, 0.0, atol=3e-4)
+
+    write_draft(bag, robot.urdf_path, tmp_path / 'drafted.yaml')
+    drafted = load_robot_file(tmp_path / 'drafted.yaml')
+    assert (drafted.joints, drafted.imu) == (mapped.joints, mapped.imu)
+
+
+def _angle(name, joint):
+    return sum(angle for part, angle in STANDING[name].items() if part in joint)
+
+
+def _low_state(msgtype):
+    """A typestore with the fields of this LowState that are read."""
+    package = msgtype.partition('/')[0]
+    store = get_typestore(Stores.LATEST)
+    imu = 'imu' if package == 'ros2_unitree_legged_msgs' else 'imu_state'
+    for part, text in (
+        ('Imu', 'float32[4] quaternion\nfloat32[3] gyroscope\nfloat32[3] accelerometer'),
+        ('Motor', 'uint8 mode\nfloat32 q\nfloat32 dq'),
+        ('LowState', f'uint32 tick\n{package}/Imu {imu}\n'
+                     f'{package}/Motor[{LOW_STATES[package]}] motor_state'),
+    ):  # fmt: skip
+        store.register(get_types_from_msg(text, f'{package}/msg/{part}'))
+    return store

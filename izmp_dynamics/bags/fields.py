@@ -89,21 +89,22 @@ def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:
     return detail == _TIME
 
 
-def numeric_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
-    """Name the fields of a type that are several numbers, each as it would be mapped."""
+def float_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
+    """Name the fields of a type that are several floating-point numbers, as they are mapped."""
     for name, (kind, detail) in _fields(typestore, msgtype).items():
-        if kind == _BASE:
-            continue
         if kind == _NAME:
-            yield from (f'{name}.{path}' for path in numeric_arrays(typestore, detail))
-            continue
-        (element, inner), count = detail
-        elements = f'{name}[0:{count or "N"}]'
-        if element == _NAME:
-            numbers = _fields(typestore, inner).items()
-            yield from (f'{elements}.{f}' for f, (k, d) in numbers if k == _BASE and _is_number(d))
-        elif _is_number(inner):
-            yield elements
+            if all(_is_float(field) for field in _fields(typestore, detail).values()):
+                yield name
+            else:
+                yield from (f'{name}.{path}' for path in float_arrays(typestore, detail))
+        elif kind != _BASE:
+            element, count = detail
+            elements = f'{name}[0:{count or "N"}]'
+            if _is_float(element):
+                yield elements
+            elif element[0] == _NAME:
+                fields = _fields(typestore, element[1]).items()
+                yield from (f'{elements}.{path}' for path, field in fields if _is_float(field))
 
 
 def _found(typestore: Any, msgtype: str, term: Term) -> Iterator[tuple[str, int | None, str]]:
@@ -183,8 +184,9 @@ def _fields(typestore: Any, name: str) -> dict[str, Any]:
     return dict(typestore.fielddefs[name][1])
 
 
-def _is_number(detail: Any) -> bool:
-    return detail[0] not in ('string', 'wstring')
+def _is_float(description: Any) -> bool:
+    kind, detail = description
+    return kind == _BASE and str(detail[0]).startswith('float')
 
 
 def _too_short(path: str, layout: CdrLayout) -> BagError:

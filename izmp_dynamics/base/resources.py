@@ -30,6 +30,11 @@ def find_resource(name: str) -> Path:
     raise UnknownNameError('shipped file', name, valid)
 
 
+def find_resources(pattern: str) -> list[Path]:
+    """Return the paths of shipped files, e.g. 'robots/*/lowstate.yaml', in their order."""
+    return [path for folder in resource_folders(_PACKAGE) for path in sorted(folder.glob(pattern))]
+
+
 def resource_folders(package: Path) -> list[Path]:
     """Return the folders that hold the shipped files, the nearest first.
 

@@ -1,7 +1,7 @@
 """The sensors in a recording: their topics, and what they say in its first minute."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
+from izmp_dynamics.bags.fields import float_arrays
 from izmp_dynamics.bags.messages import (
     ImuBatch,
     JointStateBatch,
@@ -21,8 +22,12 @@ from izmp_dynamics.bags.messages import (
     wrench_batch,
 )
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.resources import find_resources
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
+from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.survey import has_rotation
 
 LENGTH = 60.0
@@ -30,6 +35,9 @@ LENGTH = 60.0
 
 LARGEST = 1e9
 """A number that is larger is none of a sensor, in any unit."""
+
+MAPPINGS = 'robots/*/lowstate.yaml'
+"""Shipped robot files that map the messages of a maker."""
 
 TEXT = 'std_msgs/msg/String'
 
@@ -45,6 +53,7 @@ class Recorded:
         imus: IMUs.
         wrenches: force sensors.
         poses: what may be the pose or the position of the root; without an IMU only poses.
+        mapped: topic with messages of a maker's type → shipped robot file that maps their fields.
         late: topics of such types that begin after that minute.
         description: the URDF that robot_state_publisher published; None where it was not recorded.
     """
@@ -53,6 +62,7 @@ class Recorded:
     imus: Mapping[str, ImuBatch]
     wrenches: Mapping[str, WrenchBatch]
     poses: Mapping[str, PoseBatch]
+    mapped: Mapping[str, RobotFile] = dataclasses.field(default_factory=dict)
     late: tuple[str, ...] = ()
     description: str | None = None
 
@@ -70,24 +80,32 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
     with BagReader(path) as bag:
         types = {name: topic.msgtype for name, topic in bag.topics.items() if topic.count}
         readable = {JOINT_STATE, IMU, WRENCH, *POSITIONS}
-        wanted = [name for name, msgtype in types.items() if msgtype in readable]
+        known = {file.joints.type: file for file in map(load_robot_file, find_resources(MAPPINGS))}
+        mapped = {name: known[kind] for name, kind in types.items() if kind in known}
+        wanted = [name for name, kind in types.items() if kind in readable or name in mapped]
         begin = next(iter(bag.batches(wanted, LENGTH)), None) if wanted else None
         raws = begin.topics if begin is not None else {}
 
-        def read(read_batch: Callable[[RawMessages], Kind], *of: str) -> dict[str, Kind]:
-            batches = {
-                name: _credible(read_batch(raws[name])) for name in raws if types[name] in of
-            }
+        def read(
+            read_batch: Callable[[RawMessages], Kind], *of: str, signal: str = ''
+        ) -> dict[str, Kind]:
+            batches = {name: read_batch(raws[name]) for name in raws if types[name] in of}
+            if signal:
+                for name in mapped.keys() & raws.keys():
+                    batches[name] = _mapped(bag, mapped[name], signal, raws[name])
+            batches = {name: _credible(batch) for name, batch in batches.items()}
             return {name: batch for name, batch in batches.items() if len(batch)}
 
         found = Recorded(
-            read(joint_state_batch, JOINT_STATE),
-            read(imu_batch, IMU),
+            read(joint_state_batch, JOINT_STATE, signal='joints'),
+            read(imu_batch, IMU, signal='imu'),
             read(wrench_batch, WRENCH),
             read(pose_batch, *POSITIONS),
+            mapped,
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
             _description(bag, types),
         )
+        arrays = ' '.join(_arrays(bag, types)) if not (found.joints and found.imus) else ''
     if not found.imus:
         posed = {name: pose for name, pose in found.poses.items() if has_rotation(pose)}
         found = dataclasses.replace(found, poses=posed)
@@ -97,10 +115,32 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
             there = ', '.join(f'{name} ({msgtype})' for name, msgtype in types.items())
             raise ReplayError(
                 f"'{path}' has no readable messages of the type {msgtype} in its first "
-                f'{LENGTH:.0f} s, with which a draft begins. There are: {there or "none at all"}.',
+                f'{LENGTH:.0f} s, with which a draft begins. There are: {there or "none at all"}.'
+                f'{arrays and f" {arrays}"}',
                 kind='not_in_bag', path=path, msgtype=msgtype,
             )  # fmt: skip
     return found
+
+
+def _mapped(bag: BagReader, file: RobotFile, signal: str, messages: RawMessages) -> Any:
+    """Messages of a maker's type as the joints or the IMU; of that the file knows the frame."""
+    mapped = next(each for each in file.signals() if each.name == signal)
+    typestore = bag.decoder(messages.topic).typestore
+    batch = MappedMessages(mapped, typestore).read(messages, file.joints.names or ())
+    return batch if mapped.frame is None else dataclasses.replace(batch, frame_ids=(mapped.frame,))
+
+
+def _arrays(bag: BagReader, types: Mapping[str, str]) -> Iterator[str]:
+    """Say which numbers are in messages of types that no robot file maps."""
+    standard = standard_types().fielddefs
+    for topic, msgtype in types.items():
+        if msgtype not in standard:
+            arrays = list(float_arrays(bag.decoder(topic).typestore, msgtype))
+            if arrays:
+                yield (
+                    f'Numbers of {topic} that joints.positions and imu may name (type: {msgtype}, '
+                    f'see config/robot_example.yaml): {", ".join(arrays)}.'
+                )
 
 
 def _credible(batch: Any) -> Any:

@@ -14,6 +14,7 @@ from izmp_dynamics.draft.links import heaviest_link, link_of, matching
 from izmp_dynamics.draft.recorded import Recorded
 from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.sensing.array_layout import check_layout
 from izmp_dynamics.signals.imu import rotations
@@ -122,7 +123,13 @@ class Draft:
         why = f'{len(moving) - len(absent)} of the {len(moving)} joints'
         if absent:
             why += f'; at zero for want of a publisher: {_listed(absent)}'
-        self._add(f'joints: {_flow({"topic": _bare(self.joints_topic)})}', why)
+        joints = self._mapping(self.joints_topic, 'joints') | {'topic': _bare(self.joints_topic)}
+        self._add(f'joints: {_flow(joints)}', why)
+
+    def _mapping(self, topic: str, key: str) -> dict[str, Any]:
+        """What the robot file states of the fields of a maker's messages; nothing of others."""
+        file = self.recorded.mapped.get(topic)
+        return {} if file is None else stated(getattr(file, key))
 
     def _add_imu(self, doubt: str) -> None:
         if self.imu is None:
@@ -132,7 +139,8 @@ class Draft:
             )
             self._add('imu: {from_position: true}', guess=guess)
             return
-        imu: dict[str, Any] = {'topic': _bare(self.imu_topic), 'frame': self.imu_link}
+        imu = self._mapping(self.imu_topic, 'imu')
+        imu |= {'topic': _bare(self.imu_topic), 'frame': self.imu_link}
         guesses = [doubt] if doubt else []
         read = np.linalg.norm(self.specific_force)
         if read < NO_GRAVITY:
