@@ -366,13 +366,14 @@ class _Reader:
 
     def _outline(self, name: str) -> Array:
         """(4, 2) corners of the box around the markers of a foot and of what it carries [m]."""
-        state, parts = self._model.initSystem(), [name]
+        self._model.realizePosition(self._state)  # at the defaults of the coordinates
+        parts = [name]
         for member in self._members:
             if member in self._joints and _base(self._joints[member].getParentFrame()) in parts:
                 parts.append(member)
         R, p = self._pose(self._bodies[name])
         points = [
-            self._turn @ marker.getLocationInGround(state).to_numpy()
+            self._turn @ marker.getLocationInGround(self._state).to_numpy()
             for marker in self._model.getMarkerSet()
             if _base(marker.getParentFrame()) in parts
         ]

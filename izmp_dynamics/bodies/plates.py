@@ -158,35 +158,15 @@ def foot_forces(
     feet = [_Placed(foot, recording.stamps, stamps) for foot in recording.feet]
     found = [_shares(feet, wrench, threshold) for wrench in wrenches]
     shares, aways = np.array([shares for shares, _ in found]), [away for _, away in found]
-    felt = (shares > 0.0).any(axis=0)
-    beside = np.stack([foot.is_low & (foot.speed < _SLOW) for foot in feet], axis=1) & ~felt
-    speeds = np.stack([foot.speed for foot in feet], axis=1)[felt]
-    remarks = []
-    if len(speeds) and (speed := float(np.median(speeds))) > _SLOW:
-        remarks.append(
-            f'The loaded feet move with {speed:.2f} m/s: on belts. They count as on the plates '
-            'at all times.'
-        )
-        beside[:] = False
-    total = np.einsum('ptf,pt->t', shares, wrenches[..., 2])
-    weight, at = recording.mass * recording.gravity, seconds(stamps)
-    for column in beside.T:  # not where the plates carry all of the weight, or at touch-down
-        for run in _runs(column):
-            lasts = at[run][-1] - at[run][0] > _STANCE
-            column[run] = lasts and np.mean(total[run]) < _MISSED * weight
-    if beside.any():
-        remarks.append(
-            f'In {100.0 * beside.any(axis=1).mean():.0f} % of the time a foot stands where no '
-            'plate carries it: what it feels is not known then, and there is no CoP.'
-        )
-    off = {
-        plate.name: f'{plate.name} ({1e3 * away:.0f} mm)'
+    beside, remarks = _beside(recording, feet, stamps, shares, wrenches[..., 2])
+    off = [
+        f'{plate.name} ({1e3 * away:.0f} mm)'
         for plate, away in zip(plates, aways, strict=True)
         if away > _NEAR
-    }
+    ]
     if off:
         remarks.append(
-            f'The CoP of {list_names(off.values())} is that far beside the feet (median): the '
+            f'The CoP of {list_names(off)} is that far beside the feet (median): the '
             'frames of plates and motion differ, and so do CoP and ZMP.'
         )
     both = [
@@ -205,6 +185,46 @@ def foot_forces(
         wrench = foot.seen(np.einsum('pt,pti->ti', shares[:, :, k], wrenches))
         forces.append(Wrenches(recording.feet[k].link, stamps[known], wrench[known]))
     return tuple(forces), tuple(remarks)
+
+
+def _beside(
+    recording: Recording,
+    feet: Sequence['_Placed'],
+    stamps: Stamps,
+    shares: Array,
+    loads: Array,
+) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """(T, F) where a foot stands beside the plates; sentences.
+
+    Args:
+        recording: has the weight.
+        feet: at T stamps [ns].
+        stamps: (T,) of the plates.
+        shares: (P, T, F) of the plates that the feet feel.
+        loads: (P, T) of the plates [N].
+    """
+    felt = (shares > 0.0).any(axis=0)
+    beside = np.stack([foot.is_low & (foot.speed < _SLOW) for foot in feet], axis=1) & ~felt
+    speeds = np.stack([foot.speed for foot in feet], axis=1)[felt]
+    remarks = []
+    if len(speeds) and (speed := float(np.median(speeds))) > _SLOW:
+        remarks.append(
+            f'The loaded feet move with {speed:.2f} m/s: on belts. They count as on the plates '
+            'at all times.'
+        )
+        beside[:] = False
+    total = np.einsum('ptf,pt->t', shares, loads)
+    weight, at = recording.mass * recording.gravity, seconds(stamps)
+    for column in beside.T:  # not where the plates carry all of the weight, or at touch-down
+        for run in _runs(column):
+            lasts = at[run][-1] - at[run][0] > _STANCE
+            column[run] = lasts and np.mean(total[run]) < _MISSED * weight
+    if beside.any():
+        remarks.append(
+            f'In {100.0 * beside.any(axis=1).mean():.0f} % of the time a foot stands where no '
+            'plate carries it: what it feels is not known then, and there is no CoP.'
+        )
+    return beside, remarks
 
 
 class _Placed:
