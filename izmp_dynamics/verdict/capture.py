@@ -18,7 +18,7 @@ SMOOTHING = 0.04
 """Time over which velocities are averaged [s]."""
 
 
-def capture_margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
+def capture_margins(scene: Scene, rows: slice, counts: Mask | None = None) -> tuple[Array, Array]:
     """Distances of the projections of centre of mass and capture point from the edge.
 
     The velocity is the mean over the time before, so that no push acts before it begins.
@@ -26,6 +26,7 @@ def capture_margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
     Args:
         scene: the evaluation.
         rows: at which S of its instants.
+        counts: (S, F) which feet span the polygon; those that carry load if None.
 
     Returns:
         (S,) and (S,) [m], positive inside; NaN where no foot carries load or one is not known.
@@ -53,9 +54,10 @@ def capture_margins(scene: Scene, rows: slice) -> tuple[Array, Array]:
             m,
         )[earlier[on]]
     thrown = np.einsum('kij,ki->kj', axes, velocity) * scene.time_constant
-    loaded = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
+    if counts is None:
+        counts = np.stack([foot.loaded[rows] for foot in evaluation.feet], axis=1)
     soles = tuple(foot.sole[rows] for foot in evaluation.feet)
-    com, capture = margins((centre, centre + thrown), soles, loaded, up)
+    com, capture = margins((centre, centre + thrown), soles, counts, up)
     return com, capture
 
 

@@ -205,7 +205,8 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             f'{judged.described} has no value{_lost_to(scene)}.',
             subject=judged.name,
         )
-    settling = value - judged.evaluated_time
+    area = scene.timeline.total(stands & scene.spans_area & np.isfinite(margin))
+    settling = area - judged.evaluated_time
     if settling > 0.01 * loaded:
         yield Finding(
             'settling',

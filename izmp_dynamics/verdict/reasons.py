@@ -61,6 +61,9 @@ _WITHIN_ERROR = (
     '{track.evaluated_time:s} that were evaluated. At {worst.start:at} it appears up to '
     '{worst.depth:mm}{known} outside for {worst.duration:s}, '
 )
+_ON_LINES = (
+    'for {share:%} of the time on the ground the robot stands on one or two feet that are points'
+)
 
 REASONS = {
     'leg_joints_absent': Reason('unclear', '{why}.', JOINTS_REMEDY),
@@ -102,8 +105,8 @@ REASONS = {
     ),
     'line_support': Reason(
         'unclear',
-        'for {share:%} of the time on the ground the robot stands on one or two feet that are '
-        'points, which span no polygon: whether the next feet come in time is not judged.',
+        f'{_ON_LINES}, which span no polygon. Whether the next feet come in time is not known: '
+        '{why}.',
         'See the fall probability, which counts on the feet that swing, and the margin: there it '
         'is the distance from the line between the feet.',
     ),
@@ -190,6 +193,24 @@ REASONS = {
         '{track.described} lay {depth:mm} outside the support polygon on average: too short to '
         'tip the robot.',
         _CHECK_SIGNALS,
+    ),
+    'pushed/stepping': Reason(
+        'disturbed',
+        'pushed {push.described} at {push.start:at}: at {at:at} the capture point was {depth:mm} '
+        'outside the feet that carried and those that came, and further steps brought it back.',
+        _CHECK_SIGNALS,
+    ),
+    'brief/stepping': Reason(
+        'marginal',
+        'at {at:at} the capture point was {depth:mm} outside the feet that carried and those that '
+        'came, and further steps brought it back.',
+        _CHECK_SIGNALS,
+    ),
+    'stepping': Reason(
+        'stable',
+        f'{_ON_LINES}, and the next feet came in time: at each of {{count}} touchdowns the '
+        'capture point was within the feet that carried and those that came, at the least '
+        '{least:mm} from their edge, at {at:at}.',
     ),
     'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
     'inside': Reason(

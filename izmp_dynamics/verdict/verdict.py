@@ -48,6 +48,10 @@ from izmp_dynamics.verdict.reasons import (
 )
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
+from izmp_dynamics.verdict.stepping import all_measured, touchdowns
+
+STEPS = 2
+"""So often feet come to a robot on a line or a point if it steps."""
 
 SHORTEST_TIME = 1.0
 """Loaded time [s] that a verdict needs at least: one that is outside falls within less."""
@@ -84,7 +88,7 @@ class Verdict:
             'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
             'no_load', 'no_area', 'line_support', 'leg_joints_absent', 'input_wrong',
             'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long',
-            'near_edge'.
+            'near_edge', 'stepping'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -145,7 +149,7 @@ def _decide(
         _foot_unknown(scene)  # cannot say
         or _input_wrong(doubts)  # cannot say
         or _fallen(scene, track)  # fell
-        or _line_support(scene)  # cannot say
+        or _stepping(scene, tracks, track, forces)  # whatever the next feet say
         or _nothing_to_judge(scene)  # cannot say
         or _soles_overlap(scene)  # cannot say
     )
@@ -279,13 +283,37 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     return 'height' if is_low else 'tilt', {'sank': sank, 'low': low, 'after': after}
 
 
-def _line_support(scene: Scene) -> _Answer | None:
-    """It trots: what counts is whether the next feet come in time, which is not judged."""
+def _stepping(
+    scene: Scene, tracks: _Tracks, track: TrackStatistics | None, forces: ExternalForces
+) -> _Answer | None:
+    """It trots: what counts is whether the next feet come in time, see `stepping`."""
     loaded = scene.timeline.total(scene.loaded)
     on_line = scene.timeline.total(scene.loaded & ~scene.spans_area)
-    if on_line <= (1.0 - COVERED_SHARE) * loaded:
+    if not on_line > 0.0:
         return None
-    return 'line_support', {'share': on_line / loaded}
+    steps, share = touchdowns(scene), on_line / loaded
+    if share <= 1.0 - COVERED_SHARE and (len(steps.time) < STEPS or not all_measured(scene)):
+        return None
+    ends = _falling_at_end(scene) or (_open_end(scene, track) if track else None)
+    if ends is not None:
+        return ends
+    why = steps.unknown(scene)
+    if not why and (track is None or loaded < SHORTEST_TIME):
+        why = f'the {seconds(loaded)} on the ground are too short'
+    if why or track is None:
+        return 'line_support', {'share': share, 'why': why}
+    worst, last = int(np.argmin(steps.margin)), scene.timeline.duration - scene.falls_for
+    at, depth = float(steps.time[worst]), -float(steps.margin[worst])
+    ends = _too_uncertain(scene, tracks, track) or _ends_soon_after(scene, forces.pushes)
+    if ends is None and (steps.margin[steps.time > last] < 0.0).any():
+        ends = 'open_end', {'signs': 'its capture point is outside the feet that come'}
+    if ends is not None:
+        return ends
+    if depth > 0.0:
+        push = forces.largest_within(at - scene.falls_for, at)
+        data: dict[str, object] = {'push': push, 'at': at, 'depth': depth}
+        return f'{"pushed" if push else "brief"}/stepping', data
+    return 'stepping', {'share': share, 'count': len(steps.time), 'least': -depth, 'at': at}
 
 
 def _nothing_to_judge(scene: Scene) -> _Answer | None:

@@ -62,7 +62,8 @@ def with_force_sensors(name: str) -> tuple[RobotFile, str]:
     given = yaml.safe_load(robot_file_path(name).read_text())
     feet = []
     for foot, text in zip(file.feet, given['feet'], strict=True):
-        sensor = FootWrench(f'{foot.name}/wrench', foot.sole_frame)
+        link = foot.sole if isinstance(foot.sole, str) else foot.sole.link
+        sensor = FootWrench(f'{foot.name}/wrench', link)
         feet.append(dataclasses.replace(foot, wrench=sensor))
         text['wrench'] = {'topic': sensor.topic, 'frame': sensor.frame}
     text = f'# {name} with a force sensor in each ball, as it was simulated.\n'

@@ -1,14 +1,21 @@
 """Quadrupeds in MuJoCo: the IZMP is the true CoP, pushes are survived and reported."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.packages import find_in_package
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.stability.support_polygon import margin as polygon_margin
+from izmp_dynamics.stability.support_polygon import support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.stepping import touchdowns
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors
 from izmp_lab.simulation.quadruped import simulate_quadruped
@@ -72,10 +79,84 @@ def test_a_pushed_trot_goes_on_and_the_push_is_reported(trot):
     assert (carrying == 2).mean() > 0.4
     found, gap = gaps(run, bag)
     assert gap.mean() < 0.8e-3
-    (push,) = summary_of(found).pushes
+    summary = summary_of(found)
+    (push,) = summary.pushes
     assert push.force == pytest.approx([0.0, 60.0, 0.0], abs=9.0)
     assert push.start == pytest.approx(2.5, abs=0.02)
     assert push.duration == pytest.approx(0.1, abs=0.02)
+    verdict = summary.verdict
+    assert (verdict.state, verdict.reason) == ('stable', 'stepping')
+    assert 'pushed from the right' in verdict.sentence
+    assert not [each for each in summary.findings if each.kind == 'settling']
+
+
+@pytest.fixture(scope='module')
+def evaluated(trot):
+    """The pushed trot, evaluated."""
+    return evaluate_bag(trot[1], trot[1] / 'robot.yaml')
+
+
+def test_the_capture_point_at_touchdown_is_within_the_feet(trot, evaluated):
+    """Against the true centre of mass and where the feet truly are."""
+    run, truth = trot[0].run, trot[0].run.truth
+    found = touchdowns(Scene(evaluated))
+    assert 5 <= len(found.time) <= 12
+    assert 0.2 < found.longest < 0.4
+    constant = np.sqrt(truth.com[0, 2] / GRAVITY)
+    capture = truth.com + constant * np.gradient(truth.com, 0.002, axis=0)
+    for time, margin in zip(found.time, found.margin, strict=True):
+        row = np.searchsorted(run.stamps, evaluated.stamps[0] + round(1e9 * time) - 8_000_000)
+        places = np.array([foot.corners[row, 0, :2] for foot in truth.feet.values()])
+        room = polygon_margin(support_polygon(places), capture[row, :2])
+        assert margin == pytest.approx(room, abs=0.012)  # of 120; the velocity is 40 ms old
+
+
+@pytest.mark.parametrize(
+    ('which', 'margin', 'expected'),
+    [
+        (0, -0.05, ('marginal', 'brief')),
+        (-2, -0.05, ('unclear', 'open_end')),
+        (0, np.nan, ('unclear', 'line_support')),
+        ('push', -0.05, ('disturbed', 'pushed')),
+    ],
+)
+def test_a_capture_point_outside_the_next_feet_is_no_stable_trot(
+    evaluated, monkeypatch, which, margin, expected
+):
+    found = touchdowns(Scene(evaluated))
+    if which == 'push':
+        which = int(np.argmax(found.time > 2.6))
+    elif which == -2:
+        found = dataclasses.replace(found, time=found.time + evaluated_until(evaluated, found))
+    margins = found.margin.copy()
+    margins[which] = margin
+    changed = dataclasses.replace(found, margin=margins)
+    monkeypatch.setattr('izmp_dynamics.verdict.verdict.touchdowns', lambda scene: changed)
+    verdict = summary_of(evaluated).verdict
+    assert (verdict.state, verdict.reason) == expected, verdict.text
+
+
+def evaluated_until(evaluated, found):
+    """By how much later the last touchdown would be that of the end [s]."""
+    return (evaluated.stamps[-1] - evaluated.stamps[0]) / 1e9 - found.time[-1]
+
+
+def test_without_force_sensors_a_trot_has_no_verdict(evaluated, monkeypatch):
+    """It is on lines for 42 % of this recording: too much for the polygon here."""
+    monkeypatch.setattr('izmp_dynamics.verdict.verdict.COVERED_SHARE', 0.6)
+    blind = np.full(len(evaluated.stamps), np.nan)
+    feet = tuple(dataclasses.replace(foot, normal_force=blind) for foot in evaluated.feet)
+    verdict = summary_of(dataclasses.replace(evaluated, feet=feet)).verdict
+    assert (verdict.state, verdict.reason) == ('unclear', 'line_support')
+    assert 'not every foot has a force sensor' in verdict.sentence
+
+
+def test_a_trot_that_ends_in_a_fall_is_not_stable(tmp_path):
+    bag = tmp_path / 'bag'
+    fallen = simulate_quadruped('solo12', 'trot', bag, duration=4.0, pushes=['40:right:2.0'])
+    assert fallen.run.fall
+    verdict = summary_of(evaluate_bag(bag, bag / 'robot.yaml')).verdict
+    assert verdict.state in ('unclear', 'unstable', 'fell'), verdict.text
 
 
 @pytest.mark.parametrize(

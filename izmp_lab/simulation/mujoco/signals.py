@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import Foot
+from izmp_dynamics.model.feet import Foot, FootWrench
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import MujocoRobot
 from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, TORQUE, mujoco
@@ -154,12 +154,11 @@ def simulated_run(
         accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
         position=read(file.position.topic) if file.position else None,
         wrenches={
-            # MuJoCo measures what the robot above the sensor exerts on the foot below it; a ball
-            # is the skin of its sensor, with nothing below.
+            # MuJoCo measures what the robot above the sensor exerts on the foot below it.
             foot.wrench.topic: -foot.wrench.sign
             * np.hstack([read(foot.wrench.topic + FORCE), read(foot.wrench.topic + TORQUE)])
             if foot.radius is None
-            else foot.wrench.sign * truth.feet[foot.name].wrench
+            else _felt_by_ball(plant, foot, foot.wrench, truth.feet[foot.name].wrench)
             for foot in file.feet
             if foot.wrench
         },
@@ -167,6 +166,16 @@ def simulated_run(
         fall=fall,
         ground=ground,
     )
+
+
+def _felt_by_ball(plant: MujocoRobot, foot: Foot, sensor: FootWrench, wrench: Array) -> Array:
+    """What the sensor in the skin of a ball reads (T, 6), with nothing below it."""
+    sole = plant.robot.mount(foot.sole_frame)
+    frame = plant.robot.mount(sensor.frame or foot.sole_frame)
+    R = sole.body_R_frame.T
+    place = R @ (frame.p_frame_in_body - sole.p_frame_in_body)
+    felt = ContactWrench.from_array(wrench).seen_from(R @ frame.body_R_frame, place)
+    return sensor.sign * felt.as_array()
 
 
 def _motion(samples: StepSamples, q: int, v: int) -> RootMotion:
