@@ -327,6 +327,19 @@ def test_remarks_name_what_an_expert_would_see():
     assert summary_of(evaluation).remarks == ()
 
 
+@pytest.mark.parametrize('rows', [5, -5])
+def test_a_delay_that_is_most_of_the_distance_of_izmp_and_cop_is_named(rows):
+    """By 40 ms; noise as large is no delay."""
+    evaluation = standing(offset=lambda time: 0.03 * np.sin(6.0 * time[:, None] + [0.0, 1.0]))
+    izmp = evaluation.tracks['mr_ad']
+    late = replace(evaluation.tracks['cop'], point=np.roll(izmp.point, rows, axis=0))
+    summary = summary_of(replace(evaluation, tracks={**evaluation.tracks, 'cop': late}))
+    (said,) = (text for text in summary.remarks if 'izmp calibrate' in text)
+    assert said.startswith(f'The measured CoP is 40 ms {"behind" if rows > 0 else "ahead of"} the')
+    noisy = walking(noise={'mr_ad': 0.01})
+    assert not any(' ms behind' in text for text in summary_of(noisy).remarks)
+
+
 def test_a_cop_outside_in_a_fall_is_not_impossible():
     evaluation = falling()
     cop, outside = evaluation.tracks['cop'], evaluation.time >= 5.2

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import (
     CLEARANCE_BY_JOINTS,
@@ -53,6 +54,18 @@ LEAST_SHIFT = 0.03
 
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
+
+LATE_GAP = 0.005
+"""Distance of IZMP and CoP (RMS) from which on a delay between them is looked for [m]."""
+
+DELAYS = 0.005 * np.arange(-20, 21)
+"""Delays of the CoP that are tried [s]."""
+
+BY_DELAY = 0.5
+"""Part of the mean square of that distance that a delay leaves if it is most of it [-]."""
+
+EXAMINED = 10_000
+"""Instants at the beginning that are tried with each."""
 
 LEAST_SWAY = 0.002
 """Difference of horizontal forces, as part of the weight, from which on it means something [-]."""
@@ -351,8 +364,10 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
     gap = gap[np.isfinite(gap).all(axis=1)]
     if not len(gap):
         return
+    late = tuple(delay_findings(evaluation))
+    yield from late
     typical = float(np.median(np.linalg.norm(gap, axis=1)))
-    if typical < GAP_TOLERANCE:
+    if late or typical < GAP_TOLERANCE:
         return
     constant = float(np.linalg.norm(np.median(gap, axis=0)))
     groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
@@ -366,4 +381,35 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
         'note',
         f'IZMP and CoP are {1e3 * typical:.0f} mm apart (median); {reason}.',
         f'If the robot walks here: izmp calibrate (above all {groups}).',
+    )
+
+
+def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
+    """Name the delay of the CoP that is most of its distance from the IZMP."""
+    tracks = [evaluation.tracks.get(name) for name in ('mr_ad', 'cop')]
+    points = [track.point[:EXAMINED] for track in tracks if track is not None]
+    if len(points) < 2 or any(stays_point(foot.sole) for foot in evaluation.feet):
+        return
+    rows = np.flatnonzero(np.isfinite(points[0] + points[1]).all(axis=1))
+    if len(rows) < len(DELAYS):
+        return
+    level = evaluation.nif_R_root(rows)[:, :2]
+    izmp, cop = (rotated(level, point[rows]) for point in points)
+    time = evaluation.stamps[rows] / NANOSECONDS
+    squares = []
+    for delay in DELAYS.tolist():
+        moved = np.stack([np.interp(time + delay, time, axis) for axis in cop.T], axis=1)
+        gap = izmp - moved
+        squares.append(float(((gap - gap.mean(axis=0)) ** 2).sum(axis=1).mean()))
+    best, zero = int(np.argmin(squares)), len(DELAYS) // 2
+    if squares[zero] < LATE_GAP**2 or squares[best] > BY_DELAY * squares[zero]:
+        return
+    left, before = (1e3 * np.sqrt(squares[k]) for k in (best, zero))
+    yield Finding(
+        'calibration_may_help',
+        'note',
+        f'The measured CoP is {1e3 * abs(DELAYS[best]):.0f} ms '
+        f'{"behind" if DELAYS[best] > 0.0 else "ahead of"} the IZMP: without that they would be '
+        f'{left:.1f} mm apart in place of {before:.1f} mm (RMS about their mean). “izmp calibrate '
+        'BAG --robot ROBOT -o OUT” estimates the delays of all sensors.',
     )

@@ -12,7 +12,7 @@ import numpy as np
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
-from izmp_dynamics.diagnosis.forces import feet_findings
+from izmp_dynamics.diagnosis.forces import delay_findings, feet_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
@@ -120,6 +120,7 @@ def find(
         *_cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
+        *delay_findings(scene.evaluation),
     ]
     return tuple(found)
 
