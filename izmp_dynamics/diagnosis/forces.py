@@ -365,11 +365,11 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
     if not len(gap):
         return
     late = tuple(delay_findings(evaluation))
-    yield from late
     typical = float(np.median(np.linalg.norm(gap, axis=1)))
-    if late or typical < GAP_TOLERANCE:
-        return
     constant = float(np.linalg.norm(np.median(gap, axis=0)))
+    if typical < GAP_TOLERANCE or (late and constant < CONSTANT_SHARE * typical):
+        yield from late
+        return
     groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
     reason = f'the median offset is {1e3 * constant:.0f} mm: mounting, offsets or masses'
     if constant < CONSTANT_SHARE * typical:
