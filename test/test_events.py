@@ -132,6 +132,18 @@ def test_a_push_on_a_robot_that_tips_is_level_by_gravity():
     assert push.force == pytest.approx([42.0, 0.0, 0.0], abs=0.1)
 
 
+def test_a_push_is_found_beside_what_a_tilted_imu_leaves_throughout():
+    """As an IMU mounted 2.5° off: 4 % of the weight, which is more than an eighth of the push."""
+    evaluation = standing(duration=6.0)
+    weight, time = evaluation.total_mass * evaluation.gravity, evaluation.time
+    force = np.tile([-0.044 * weight, 0.0, 0.0], (len(time), 1))
+    force += np.random.default_rng(0).normal(0.0, 0.2, force.shape)
+    force[(time >= 4.0) & (time < 4.2), 1] += 0.12 * weight
+    force = np.einsum('kji,kj->ki', evaluation.nif_R_root(), force)
+    (push,) = summary_of(replace(evaluation, external_force=force)).pushes
+    assert push.force == pytest.approx([0.0, 0.12 * weight, 0.0], abs=0.002 * weight)
+
+
 def test_the_uncertainty_of_a_push_covers_what_distorts_it():
     """As where a robot falls: for the last 0.04 s of 0.2 s the feet shake as well."""
     evaluation = standing(duration=6.0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, finite_rows
+from izmp_dynamics.base.robust import median
 from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
 from izmp_dynamics.verdict.events.contact import LANDING
@@ -104,6 +105,7 @@ def external_forces(scene: Scene) -> ExternalForces:
         return np.where(settled[rows, None], scene.seen_upright(force[rows], rows), np.nan)
 
     level = scene.columns.by_blocks(len(stamps), seen)
+    level -= [median(axis) for axis in level.T]  # what a tilted IMU or an offset leaves throughout
     found = find_forces(stamps, level, scene.weight)
     events = []
     for push in found:
