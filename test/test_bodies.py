@@ -442,8 +442,8 @@ def test_c3d_has_the_plates_of_the_same_motion(imported, tmp_path):
         if folder == 'c3d':
             knee = joints.positions[:, joints.names.index('LKneeAngles_x')]
             np.testing.assert_allclose(knee, np.radians(angle), atol=1e-6)
-    assert 'all signs are turned' in (tmp_path / 'c3d' / 'README.md').read_text()
-    assert '/derived/calcn_r/wrench' in (tmp_path / 'body' / 'README.md').read_text()
+    text = (tmp_path / 'body' / 'robot.yaml').read_text()
+    assert '# * plate1 measures what presses on it: all signs are turned.' in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A recording of a human → folder with bag, URDF, robot file and README, as every log here."""
+"""A recording of a human → folder with bag, URDF and robot file, as every log here."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -20,7 +20,6 @@ from izmp_dynamics.bodies.table import read_table
 WORLD = 'world'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _POSE = 'geometry_msgs/msg/PoseStamped'
-_PLATE_ROW = ('measured', 'on the body, about the origin of the world [N, N·m]')
 
 
 def import_opensim(
@@ -66,7 +65,7 @@ def import_opensim(
             forces, more = foot_forces(recording, plates)
             remarks += more
     recording = replace(recording, remarks=remarks)
-    sources = ', '.join(f'`{file.name}`' for file in (model, motion, grf) if file)
+    sources = ', '.join(file.name for file in (model, motion, grf) if file)
     _write(recording, plates, forces, sources, output, overwrite)
     return recording
 
@@ -76,7 +75,7 @@ def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
 
     Args:
         path: *.c3d.
-        output: folder to be made, a bag with README.md.
+        output: folder to be made, a bag.
         overwrite: replace a bag.
 
     Returns:
@@ -86,11 +85,7 @@ def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
         IzmpError: the file cannot be used, or `output` is taken.
     """
     file = read_c3d(path)
-    rows = [(_plate_topic(plate), *_PLATE_ROW) for plate in file.plates]
-    rows += [('/joint_states', 'derived', 'angles [rad]')] if file.angles else []
-    head = f'# {path.stem}\n\nMade by `izmp import` of `{path.name}`. SI units, z up.'
     with BagWriter(output, overwrite=overwrite) as bag:
-        bag.add_file('README.md', _readme(head, rows, file.remarks))
         if file.angles:
             _write_joints(bag, file.stamps, file.angles)
         _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in file.plates])
@@ -109,8 +104,7 @@ def _write(
     urdf = _urdf_text(recording)
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
-        bag.add_file('robot.yaml', _robot_text(recording, forces))
-        bag.add_file('README.md', _about(recording, plates, forces, source))
+        bag.add_file('robot.yaml', _robot_text(recording, forces, source))
         text = {'data': urdf}
         bag.add_topic('/robot_description', 'std_msgs/msg/String', text)
         start = int(recording.stamps[0])
@@ -147,12 +141,13 @@ def _urdf_text(recording: Recording) -> str:
     return f'<robot name="{escape(recording.name)}">\n{"".join(parts)}</robot>\n'
 
 
-def _robot_text(recording: Recording, forces: tuple[Wrenches, ...]) -> str:
+def _robot_text(recording: Recording, forces: tuple[Wrenches, ...], source: str) -> str:
     """The robot file."""
     rate = NANOSECONDS / float(np.median(np.diff(recording.stamps)))
     gravity = recording.gravity
     lines = [
-        '# Written by izmp import; see README.md.',
+        f'# Made by izmp import of {source}. SI units, z up; time 0 of the files is 1 s.',
+        *(f'# * {remark}' for remark in recording.remarks),
         'urdf: robot.urdf',
         f'root: {recording.links[0].name}',
         *([f'gravity: {gravity:g}'] if abs(gravity - GRAVITY) > 1e-4 else []),
@@ -184,35 +179,6 @@ def _foot_lines(foot: Foot, has_forces: bool) -> Iterator[str]:
     if has_forces:
         topic = _foot_topic(foot.link)[1:]
         yield f'    wrench: {{topic: {topic}, frame: {foot.link}}}'
-
-
-def _about(
-    recording: Recording,
-    plates: tuple[Wrenches, ...],
-    forces: tuple[Wrenches, ...],
-    source: str,
-) -> str:
-    """README.md of a folder with a model."""
-    rows = [
-        ('/joint_states', 'motion', 'joint positions [rad], [m]'),
-        (_pose_topic(recording), 'motion', f'pose of {recording.links[0].name} in the world'),
-        ('/derived/ground', 'assumed', 'the floor, z = 0 of the world'),
-        *((_plate_topic(plate), *_PLATE_ROW) for plate in plates),
-    ]
-    what = 'what the plates do to this foot, in its frame [N, N·m]'
-    rows += [(_foot_topic(foot.name), 'derived', what) for foot in forces]
-    head = (
-        f'# {recording.name}\n\nMade by `izmp import` of {source}. SI units, z up; all frames are '
-        'those of the model, turned alike. Time 0 of the files is 1 s.\n\n'
-        f'{recording.mass:.2f} kg, {len(recording.q)} joints, {len(recording.stamps)} instants.'
-    )
-    return _readme(head, rows, recording.remarks)
-
-
-def _readme(head: str, rows: list[tuple[str, str, str]], remarks: tuple[str, ...]) -> str:
-    table = '\n'.join(f'| `{topic}` | {kind} | {what} |' for topic, kind, what in rows)
-    listed = '\n'.join(f'* {remark}' for remark in remarks)
-    return f'{head}\n\n| topic | | what |\n|---|---|---|\n{table}\n\n{listed}\n'
 
 
 def _pose_topic(recording: Recording) -> str:

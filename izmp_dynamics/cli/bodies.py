@@ -11,9 +11,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         'import',
         help='make bag, URDF and robot file of a recording of a human: OpenSim, C3D',
-        description='Make a folder with a bag, robot.urdf, robot.yaml and README.md of a '
-        'recording of a human: SI units, z up. The README says what is measured, derived and '
-        'assumed.',
+        description='Make a folder with a bag, robot.urdf and robot.yaml of a recording of a '
+        'human: SI units, z up. Topics under derived/ are derived or assumed.',
     )
     formats = parser.add_subparsers(metavar='FORMAT', required=True)
     opensim = formats.add_parser(
