@@ -38,8 +38,8 @@ _SAME = 1e-9
 _SOLE = ((-0.04, -0.045), (0.23, 0.045))
 """Corners of a sole that is not known, from its heel [m]."""
 
-_SMALLEST_SOLE = 0.008
-"""Area below which markers show no sole [m²]; a child's has 0.01."""
+_SMALLEST_SOLE = (0.12, 0.055)
+"""Length and width below which markers do not show the whole sole, not even a child's [m]."""
 
 _ON_GROUND = 5.0
 """Percentile of the height of a foot that counts as standing on the ground [%]."""
@@ -380,7 +380,7 @@ class _Reader:
         points += [self._pose(self._bodies[part])[1] for part in parts]
         level = ((np.array(points) - p) @ R)[:, :2]
         low, high = level.min(axis=0), level.max(axis=0)
-        if np.prod(high - low) < _SMALLEST_SOLE:
+        if (high - low < _SMALLEST_SOLE).any():
             self._remarks.append(
                 f'The outline of the sole of {name} is assumed, as the model has too few markers '
                 'on it: look at polygon in robot.yaml.'
