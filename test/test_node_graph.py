@@ -212,7 +212,7 @@ def test_one_quaternion_that_is_no_number_changes_no_sign(sound_bag, biped31):
                     q.x, q.y, q.z, q.w = -q.x, -q.y, -q.z, -q.w
             return message
 
-        with PlayedGraph(biped31, parameters()) as graph:
+        with PlayedGraph(biped31, parameters(), COMPOSED) as graph:
             graph.play(sound_bag, change)
             found.append(graph.messages['/odom'])
     sound, corrupted = found

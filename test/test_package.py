@@ -1,6 +1,7 @@
 """The package as a whole: layers, versions, what is installed, links of the documentation."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import re
@@ -89,8 +90,8 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names = {f'{node.module}.{alias.name}' for alias in node.names}
-            found |= names & set(MODULES) or {node.module}
-    return (found & set(MODULES)) - {module_of(path)}
+            found |= names & MODULES.keys() or {node.module}
+    return (found & MODULES.keys()) - {module_of(path)}
 
 
 def named(path: Path) -> set[str]:
@@ -100,14 +101,17 @@ def named(path: Path) -> set[str]:
     return {str(text).partition(':')[0] for text in texts} & set(MODULES)
 
 
-GRAPH = {module: imports(path) for module, path in MODULES.items()}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """Return what every module imports."""
+    return {module: imports(path) for module, path in MODULES.items()}
 
 
 def closure(module: str) -> set[str]:
     """Return all modules that a module imports, directly or through others."""
     found, waiting = {module}, [module]
     while waiting:
-        new = GRAPH[waiting.pop()] - found
+        new = graph()[waiting.pop()] - found
         found |= new
         waiting += new
     return found
@@ -131,7 +135,7 @@ def test_imports_point_downwards():
     upward = {
         f'{module} must not import {name}'
         for module, path in MODULES.items()
-        for name in GRAPH[module] | named(path)
+        for name in graph()[module] | named(path)
         if room_of(name) != room_of(module) and name not in (PACKAGE.name, LABORATORY.name)
         and FLOOR[room_of(name)] >= FLOOR.get(room_of(module), 0)
     }  # fmt: skip
@@ -146,8 +150,10 @@ def test_nodes_do_not_use_the_replay():
 
 def test_a_digest_of_the_rooms_of_kernels_is_one_of_all_that_they_are_made_of():
     rooms = {room.replace('/', '.') for room in KERNELS}
-    assert all(room_of(name) in rooms for m in MODULES if room_of(m) in rooms for name in GRAPH[m])
-    kernels = [m for m in MODULES if 'izmp_dynamics.base.kernel' in GRAPH[m]]
+    assert all(
+        room_of(name) in rooms for m in MODULES if room_of(m) in rooms for name in graph()[m]
+    )
+    kernels = [m for m in MODULES if 'izmp_dynamics.base.kernel' in graph()[m]]
     compiled = {m for m in kernels if re.search(r'@(kernel|inlined)', MODULES[m].read_text())}
     assert compiled
     assert {room_of(module) for module in compiled} <= rooms
@@ -155,7 +161,7 @@ def test_a_digest_of_the_rooms_of_kernels_is_one_of_all_that_they_are_made_of():
 
 def test_no_modules_import_each_other_in_a_circle():
     try:
-        graphlib.TopologicalSorter(GRAPH).prepare()
+        graphlib.TopologicalSorter(graph()).prepare()
     except graphlib.CycleError as error:
         pytest.fail(f'each of these imports the next: {", ".join(reversed(error.args[1]))}')
 
