@@ -3,7 +3,7 @@
 Usage::
 
     numbers = FieldNumbers(typestore, 'unitree_go/msg/LowState', parse('motor_state[0:12].q'))
-    numbers.take(layout)(rows)                   # (N, 12) float64 of rows that match the layout
+    numbers.taker(layout)(rows, N)               # (N, 12) float64 of rows that match the layout
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
+from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, UnknownNameError
 from izmp_dynamics.base.field_path import Step, Term
@@ -48,30 +48,28 @@ class FieldNumbers:
         whole = self.width == 1 and 'int' in base
         self.bits = int(base.removeprefix('u').removeprefix('int')) if whole else None
 
-    def take(self, layout: CdrLayout) -> Callable[[Rows], Array]:
-        """Make what takes the numbers (N, width) out of rows (N, size) that match a layout.
+    def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
+        """Make what takes the numbers (N, width) out of the bytes of N messages of a layout.
 
         Raises:
             BagError: a sequence in these messages is too short.
         """
-        parts: list[tuple[np.dtype[Any], list[int]]] = []
-        for path, index, _ in self._places:
-            try:
-                column = layout.columns(path)
-            except UnknownNameError as error:
-                raise _too_short(path, layout) from error
-            if (index or 0) >= (column.shape[0] if column.shape else 1):
-                raise _too_short(f'{path}[{index}]', layout)
-            if not parts or parts[-1][0] != column.dtype:
-                parts.append((column.dtype, []))
-            begin = column.offset + (index or 0) * column.dtype.itemsize
-            parts[-1][1].extend(range(begin, begin + column.dtype.itemsize))
-        places = [(dtype, np.array(bytes_, np.intp)) for dtype, bytes_ in parts]
+        dtypes, offsets = zip(*(_place(layout, *place[:2]) for place in self._places), strict=True)
+        runs, begin = [], 0
+        for end in range(1, self.width + 1):
+            stride = offsets[begin + 1] - offsets[begin] if end > begin + 1 else 0
+            goes_on = end < self.width and dtypes[end] == dtypes[begin]
+            if goes_on and (end == begin + 1 or offsets[end] - offsets[end - 1] == stride):
+                continue
+            runs.append((slice(begin, end), dtypes[begin], offsets[begin], stride))
+            begin = end
 
-        def numbers(rows: Rows) -> Array:
-            taken = [np.take(rows, bytes_, axis=1).view(dtype) for dtype, bytes_ in places]
-            joined = np.hstack(taken) if len(taken) > 1 else taken[0]
-            values: Array = joined.astype(np.float64)
+        def numbers(messages: Any, count: int) -> Array:
+            values = np.empty((count, self.width))
+            for columns, dtype, offset, stride in runs:
+                shape = count, columns.stop - columns.start
+                steps = layout.size, stride
+                values[:, columns] = np.ndarray(shape, dtype, messages, offset, steps)
             return values * self._scales if self._is_scaled else values
 
         return numbers
@@ -187,6 +185,17 @@ def _fields(typestore: Any, name: str) -> dict[str, Any]:
 def _is_float(description: Any) -> bool:
     kind, detail = description
     return kind == _BASE and str(detail[0]).startswith('float')
+
+
+def _place(layout: CdrLayout, path: str, index: int | None) -> tuple[np.dtype[Any], int]:
+    """Type and byte offset of a number."""
+    try:
+        column = layout.columns(path)
+    except UnknownNameError as error:
+        raise _too_short(path, layout) from error
+    if (index or 0) >= (column.shape[0] if column.shape else 1):
+        raise _too_short(f'{path}[{index}]', layout)
+    return column.dtype, column.offset + (index or 0) * column.dtype.itemsize
 
 
 def _too_short(path: str, layout: CdrLayout) -> BagError:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.messages import message_class
@@ -51,19 +50,20 @@ class MappedReader:
         """
         for known, take, frame in self._known:
             if known.fits(raw):
-                return self._sample(take(np.frombuffer(raw, np.uint8)[None]), frame)
+                return self._sample(take(raw, 1)[0], frame)
         layout = CdrLayout(self._types, self._msgtype, raw)
         entry = KnownBytes(layout), self._messages.taker(layout), frame_of(layout)
         self._known = [entry, *self._known[: _REMEMBERED - 1]]
         return self(raw)
 
-    def _sample(self, values: Any, frame: str) -> tuple[int, Any]:
-        messages = self._messages
-        stamp = int(messages.stamps(values, np.array([self._received()]))[0])
-        if messages.names:
-            return stamp, JointSample(messages.names, values[0, : len(messages.names)])
-        orientations, sensed = messages.imu(values)
-        return stamp, ImuSample(frame, sensed[0], orientations[0] if orientations.any() else None)
+    def _sample(self, values: Array, frame: str) -> tuple[int, Any]:
+        stamp = self._messages.stamp(values, self._received())
+        names = self._messages.names
+        if names:
+            return stamp, JointSample(names, values[: len(names)])
+        orientation = self._messages.orientations(values)
+        absent = orientation is None or not any(orientation.tolist())
+        return stamp, ImuSample(frame, values[:6], None if absent else orientation)
 
 
 def _describe(msgtype: str, found: dict[str, Any]) -> None:

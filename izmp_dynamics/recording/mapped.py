@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
-from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
+from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
 from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
@@ -19,7 +19,6 @@ from izmp_dynamics.signals.counter_clock import CounterClock
 
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
 _MOST_LAYOUTS = 64
-_OF_IMU = ('angular_velocity', 'linear_acceleration')
 
 _Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `bags.messages.Stamped`, in their order."""
@@ -61,7 +60,7 @@ class MappedMessages:
             terms += self._clock(typestore, signal.topic, {} if clocks is None else clocks)
         self._clock_at = width
         self._numbers = FieldNumbers(typestore, self._map.type, terms)
-        self._taken: dict[CdrLayout, Callable[[Rows], Array]] = {}
+        self._taken: dict[CdrLayout, Callable[[Any, int], Array]] = {}
 
     def _find(self, typestore: Any, key: str, terms: Sequence[Term]) -> FieldNumbers:
         try:
@@ -134,10 +133,10 @@ class MappedMessages:
                 broken, fault = broken + len(group), fault or str(error)
             else:
                 groups.append(group)
-                parts.append(take(group.fields.rows))
+                parts.append(take(group.fields.rows, len(group)))
         return Decoded.of(groups, broken, fault), parts
 
-    def taker(self, layout: CdrLayout) -> Callable[[Rows], Array]:
+    def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
         """What takes the numbers of messages out of their bytes.
 
         Raises:
@@ -146,7 +145,7 @@ class MappedMessages:
         if layout not in self._taken:
             if len(self._taken) == _MOST_LAYOUTS:
                 self._taken.clear()
-            self._taken[layout] = self._numbers.take(layout)
+            self._taken[layout] = self._numbers.taker(layout)
         return self._taken[layout]
 
     def stamps(self, values: Array, received: Stamps) -> Stamps:
@@ -159,15 +158,22 @@ class MappedMessages:
         stamps: Stamps = clock[:, 0].astype(np.int64) * NANOSECONDS + clock[:, 1].astype(np.int64)
         return stamps
 
-    def imu(self, values: Array) -> tuple[Array, Array]:
-        """Quaternions x y z w (T, 4), zero if there are none; turning rate and force (T, 6)."""
-        omega, force = (values[:, self._places[key]] for key in _OF_IMU)
-        orientations = np.zeros((len(values), 4))
-        if 'orientation' in self._places:
-            orientations = values[:, self._places['orientation']]
-            if self._map.order == 'wxyz':
-                orientations = orientations[:, _XYZW]
-        return orientations, np.hstack([omega, force])
+    def stamp(self, values: Array, received: int) -> int:
+        """Date one message, as `stamps` does, by its numbers (n,)."""
+        clock = values[self._clock_at :].tolist()
+        if self._counter is not None:
+            return self._counter.stamp(clock[0], received)
+        if self._map.clock.path == RECEIVED:
+            return received
+        return int(clock[0]) * NANOSECONDS + int(clock[1])
+
+    def orientations(self, values: Array) -> Array | None:
+        """Quaternions x y z w (…, 4) among the numbers of an IMU; None if they are not mapped."""
+        place = self._places.get('orientation')
+        if place is None:
+            return None
+        given = values[..., place]
+        return given.take(_XYZW, axis=-1) if self._map.order == 'wxyz' else given
 
     def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names
@@ -181,9 +187,11 @@ class MappedMessages:
         return JointStateBatch(*stamped, tuple(wanted), positions, present, absent, others)
 
     def _imu(self, stamped: _Stamped, values: Array) -> ImuBatch:
-        orientations, sensed = self.imu(values)
+        orientations = self.orientations(values)
+        if orientations is None:
+            orientations = np.zeros((len(values), 4))
         known: Flags = np.asarray(orientations.any(axis=1))
-        return ImuBatch(*stamped, orientations, known, sensed[:, :3], sensed[:, 3:])
+        return ImuBatch(*stamped, orientations, known, values[:, :3], values[:, 3:6])
 
 
 def frame_of(layout: CdrLayout) -> str:

@@ -18,6 +18,10 @@ BEHIND = 10 * NANOSECONDS
 """And one that advances by so much less, which messages that are held up do as well [ns]."""
 
 
+MOST = 2.0**62
+"""Larger counts are no times [ns]."""
+
+
 class CounterClock:
     """Dates the messages of one topic; the same stamps for pieces of any length.
 
@@ -29,7 +33,7 @@ class CounterClock:
     def __init__(self, unit: float, bits: int | None = None) -> None:
         self._unit = unit * NANOSECONDS
         wrap = 0.0 if bits is None else 2.0**bits * self._unit
-        self._wrap = round(wrap) if wrap < 2.0**62 else 0
+        self._wrap = round(wrap) if wrap < MOST else 0
         self._last: tuple[int, int, int] | None = None  # counted, received, stamp [ns]
 
     def stamps(self, counts: Array, received: Stamps) -> Stamps:
@@ -44,14 +48,28 @@ class CounterClock:
         """
         if not len(counts):
             return np.zeros(0, np.int64)
-        with np.errstate(invalid='ignore'):
-            counted = np.rint(np.nan_to_num(counts) * self._unit).astype(np.int64)
-        last = self._last or (int(counted[0]), int(received[0]), int(received[0]))
-        steps = np.diff(counted, prepend=last[0])
-        waited = np.diff(received, prepend=last[1])
+        first = self.stamp(float(counts[0]), int(received[0]))
+        counted = counts * self._unit
+        counted = np.rint(np.where(np.abs(counted) < MOST, counted, 0.0)).astype(np.int64)
+        steps, waited = np.diff(counted), np.diff(received)
         if self._wrap:
             steps = steps + self._wrap * np.rint((waited - steps) / self._wrap).astype(np.int64)
         restarts = (steps < -BACK) | (steps - waited > AHEAD) | (waited - steps > BEHIND)
-        stamps: Stamps = last[2] + np.cumsum(np.where(restarts, waited, steps))
+        stamps = np.full(len(counts), first)
+        stamps[1:] += np.cumsum(np.where(restarts, waited, steps))
         self._last = int(counted[-1]), int(received[-1]), int(stamps[-1])
         return stamps
+
+    def stamp(self, count: float, received: int) -> int:
+        """Date one message, as `stamps` does."""
+        scaled = count * self._unit
+        counted = round(scaled) if abs(scaled) < MOST else 0  # which NaN is not
+        if self._last is None:
+            self._last = counted, received, received
+        step, waited = counted - self._last[0], received - self._last[1]
+        if self._wrap:
+            step += self._wrap * round((waited - step) / self._wrap)
+        if step < -BACK or step - waited > AHEAD or waited - step > BEHIND:
+            step = waited
+        self._last = counted, received, self._last[2] + step
+        return self._last[2]
