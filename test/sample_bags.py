@@ -94,7 +94,7 @@ def zeros(store, msgtype):
         if kind == Nodetype.BASE:
             return '' if detail[0] == 'string' else 0
         element, count = detail
-        if element[0] == Nodetype.NAME:
+        if element[0] == Nodetype.NAME or element[1][0] == 'string':
             return [value(element)] * count
         return np.zeros(count or 4, element[1][0])
 

@@ -5,14 +5,19 @@ import pytest
 import yaml
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from izmp_dynamics.bags.batch import RawMessages
+from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError, RobotFileError, SensingError
 from izmp_dynamics.base.field_path import Step, Term, parse
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
-from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.sensors import Joints
+from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.counter_clock import CounterClock
 
@@ -200,3 +205,34 @@ def test_a_draft_lists_the_numbers_of_a_type_that_it_does_not_know(mapped, tmp_p
     assert 'imu_state.gyroscope[0:3], imu_state.accelerometer, motor_state[0:35].q' in str(
         caught.value
     )
+
+
+def test_joints_in_a_sequence_of_names_and_values():
+    """As control_msgs/DynamicJointState has them; messages with too few joints are left out."""
+    parts = {
+        'InterfaceValue': 'string[] interface_names\nfloat64[] values',
+        'DynamicJointState': 'std_msgs/Header header\nstring[] joint_names\n'
+                             'control_msgs/InterfaceValue[] interface_values',
+    }  # fmt: skip
+    store = get_typestore(Stores.LATEST)
+    for name, text in parts.items():
+        store.register(get_types_from_msg(text, f'control_msgs/msg/{name}'))
+    msgtype = f'control_msgs/msg/{name}'
+    joints = Joints(
+        type=msgtype, names=('hip', 'knee'), positions='interface_values[0:2].values[1]'
+    )
+    signal = next(RobotFile('robot.urdf', joints=joints).signals())
+    value = store.types['control_msgs/msg/InterfaceValue']
+    raws = []
+    for angles in ([0.1, 0.2], [0.3], [0.5, 0.6]):
+        message = zeros(store, msgtype)
+        message.interface_values = [
+            value(['effort', 'position'], np.array([9.0, angle])) for angle in angles
+        ]
+        raws.append(bytes(store.serialize_cdr(message, msgtype)))
+    decoder = CdrDecoder(store, msgtype)
+    messages = RawMessages('/state', msgtype, np.arange(3), Raws.of(raws), decoder)
+    read = MappedMessages(signal, store).read(messages, ['knee', 'ankle', 'hip'])
+    np.testing.assert_array_equal(read.positions, [[0.2, np.nan, 0.1], [0.6, np.nan, 0.5]])
+    assert read.broken == 1
+    assert 'interface_values[1].values' in read.fault
