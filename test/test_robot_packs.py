@@ -1,5 +1,6 @@
 """Robots that are shipped: each stands still, as its IMU and joints would say it."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -8,6 +9,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial import ConvexHull
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
@@ -17,6 +19,7 @@ from izmp_dynamics.model.audit import audit
 from izmp_dynamics.model.packages import find_in_package
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.recording.topics import SignalTopics
 
 from .raising import raising
 from .sample_bags import START, raw_of, write_bag, zeros
@@ -150,6 +153,10 @@ def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
     })  # fmt: skip
     log = f'/{mapped.joints.topic}', mapped.joints.type, stamps, [row.tobytes() for row in raws]
     bag = write_bag(tmp_path / 'bag', [log], typestore=store)
+    corrected = dataclasses.replace(robot.imu, delay=0.01)
+    with BagReader(bag) as reader:
+        taken = SignalTopics(reader, dataclasses.replace(robot, imu=corrected)).robot
+    assert taken.imu == dataclasses.replace(mapped.imu, delay=0.01)
     track = evaluate_bag(bag, robot).tracks['mr_ad']
     assert track.valid.sum() > 100
     com = model.com(np.array(list(angles.values())))[:2]

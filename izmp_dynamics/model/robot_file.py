@@ -43,8 +43,8 @@ class RobotFile:
         default=None,
     )
     alternative: str | None = setting(
-        'robot file, relative to this one, whose joints and imu are taken of a recording that '
-        'lacks joints.topic and has theirs',
+        'robot file, relative to this one, or shipped one, such as go2/lowstate, that says in '
+        'which messages joints and IMU are where a recording lacks joints.topic',
         default=None,
     )
     gravity: float = setting(

@@ -15,6 +15,15 @@ from izmp_dynamics.model.field_map import (
 )
 from izmp_dynamics.model.settings import setting
 
+JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'clock')
+"""Settings that say in which messages the joint positions are."""
+
+IMU_MESSAGES = (
+    'topic', 'type', 'angular_velocity', 'linear_acceleration', 'orientation', 'quaternion',
+    'clock', 'frame',
+)  # fmt: skip
+"""And the IMU."""
+
 LONGEST_DELAY = 0.25
 """Delay of a sensor that can be corrected, in either direction [s]."""
 

@@ -11,6 +11,7 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
 from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.topic_use import TopicUse
@@ -255,13 +256,26 @@ class SignalTopics:
 
 
 def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
-    """A robot with the joints and the IMU of its alternative if only these were recorded."""
+    """A robot with the messages of its alternative if only these were recorded.
+
+    What is known of the sensors, such as a bias, stays.
+    """
     if robot.alternative is None or resolve_topic(robot.joints.topic, topics) is not None:
         return robot
-    other = load_robot_file((robot.path.parent if robot.path else Path()) / robot.alternative)
+    path = Path(robot.alternative)
+    beside = robot.path.parent if path.suffix and robot.path else Path()
+    other = load_robot_file(beside / path)
     if resolve_topic(other.joints.topic, topics) is None:
         return robot
-    return dataclasses.replace(robot, joints=other.joints, imu=other.imu)
+    joints, imu = (
+        {key: getattr(part, key) for key in keys}
+        for part, keys in ((other.joints, JOINT_MESSAGES), (other.imu, IMU_MESSAGES))
+    )
+    return dataclasses.replace(
+        robot,
+        joints=dataclasses.replace(robot.joints, **joints),
+        imu=dataclasses.replace(robot.imu, **imu),
+    )
 
 
 def _perhaps(key: str, topics: Sequence[str]) -> str:
