@@ -36,6 +36,7 @@ from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
 from izmp_dynamics.calibration.residuals import Terms, decide_contacts, residuals, zmp_and_cop
 from izmp_dynamics.calibration.segments import Segment, prepare, read_segments
 from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.settings import stated
@@ -48,8 +49,8 @@ from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
-CUTOFF = 8.0
-"""Low-pass with which an unseen walk is judged [Hz]."""
+HALF_WIDTH = 0.04
+"""Of the filter with which an unseen walk is judged [s]: a bandwidth of 8 Hz."""
 
 NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
 CASES = ('planted', 'draws', 'sway', 'inertias', 'time', 'workers', 'steps', 'walking', 'bowing')
@@ -95,10 +96,10 @@ class Bench:
         return load_robot_file(folder / 'robot.calibrated.yaml')
 
     def judge(self, robot: RobotFile, unseen: Path, ideal: Path) -> Array:
-        """RMS distance (2,) of MR-AD's IZMP from the CoP of ideal sensors, same low-pass [mm]."""
-        low_pass = dataclasses.replace(robot.low_pass, cutoff=CUTOFF)
-        izmp = evaluate_bag(unseen, dataclasses.replace(robot, low_pass=low_pass)).tracks['mr_ad']
-        plain = dataclasses.replace(self.robot, low_pass=low_pass)
+        """RMS distance (2,) of MR-AD's IZMP from the CoP of ideal sensors, same filter [mm]."""
+        smooth = Filter(half_width=HALF_WIDTH)
+        izmp = evaluate_bag(unseen, dataclasses.replace(robot, filter=smooth)).tracks['mr_ad']
+        plain = dataclasses.replace(self.robot, filter=smooth)
         cop = evaluate_bag(ideal, plain).tracks['cop']
         rms: Array = 1e3 * np.sqrt(np.nanmean((izmp.point - cop.point)[:, :2] ** 2, axis=0))
         return rms

@@ -48,8 +48,8 @@ def replays(root, simulated, logs):
     walk, sway = simulated / 'walk', simulated / 'sway'
     yield 'walk', (walk, '--robot', biped / 'robot.yaml', '--filter', 'none')
     yield 'walk_noisy', (walk, '--robot', biped / 'robot_noisy.yaml', '--filter', 'auto')
-    low_pass = ('--low-pass', '8', '--storage', 'sqlite3')
-    yield 'sway_low_pass', (sway, '--robot', biped / 'robot.yaml', *low_pass)
+    filtered = ('--filter', '0.04', '--storage', 'sqlite3')
+    yield 'sway_filtered', (sway, '--robot', biped / 'robot.yaml', *filtered)
     yield 'sway_blended', (sway, '--robot', simulated / 'blended.yaml', '--filter', '0.02')
     for log in sorted(path.parent for path in logs.glob('*/metadata.yaml')):
         example = root / 'examples' / log.name / 'robot.yaml'

@@ -11,7 +11,7 @@ SENSORS = ('joint_states', 'imu', 'gps', 'l_foot/wrench', 'r_foot/wrench')
 SETTINGS = (
     ('acd.method', 'savitzky_golay'), ('acd.method', 'central'), ('acd.method', 'best'),
     ('acd.window', 9), ('acd.window', 8), ('acd.window', 'wide'), ('acd.degree', 4),
-    ('low_pass.cutoff', 40.0), ('low_pass.cutoff', 55.0), ('low_pass.cutoff', 1000.0),
+    ('filter.half_width', 0.02), ('filter.half_width', 0.03), ('filter.half_width', 2.0),
     ('pairing.max_gap', 0.06), ('pairing.max_gap', -1.0), ('gravity', 9.81), ('robot', 'other'),
 )  # fmt: skip
 """Parameters and values, some of which cannot be."""

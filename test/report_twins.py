@@ -9,6 +9,7 @@ import dataclasses
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.recording.replay import Collector, make_evaluator
 
 from .recorded import read_bag
@@ -17,12 +18,10 @@ ENCODER_STEP = 1e-5
 """Step of a fine encoder [rad]; at 500 Hz and without a filter the IZMP scatters by 67 mm."""
 
 
-def twin(bag, robot, change=lambda signals: None, low_pass=None):
+def twin(bag, robot, change=lambda signals: None, half_width=None):
     """Evaluation of a recording whose signals a function has changed."""
-    if low_pass is not None:
-        robot = dataclasses.replace(
-            robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=low_pass)
-        )
+    if half_width is not None:
+        robot = dataclasses.replace(robot, filter=Filter(half_width=half_width))
     recording, signals = read_bag(bag, robot)
     change(signals)
     evaluator, collector = make_evaluator(recording), Collector(recording)

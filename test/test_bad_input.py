@@ -367,9 +367,9 @@ def a_gap_of_the_imu_that_is_none_of_a_slow_position(draft, robot):
 
 
 @counted(GPS, 'stamp_ahead', 1)
-def a_low_pass_beside_one_wrong_stamp(draft, robot):
+def a_filter_beside_one_wrong_stamp(draft, robot):
     draft[GPS].stamps[1] += 2**32
-    robot['low_pass'] = {'cutoff': 20.0}
+    robot['filter'] = {'half_width': 0.016}
 
 
 # ---- Numbers ------------------------------------------------------------------------------------
@@ -502,12 +502,6 @@ def an_imu_that_hangs_upside_down(draft, robot):
 
 
 # ---- Robot file and URDF ------------------------------------------------------------------------
-
-
-@refused('cutoff_above_nyquist', signal='feet[l_foot]', cutoff=30.0, rate=50.0)
-def a_low_pass_above_half_a_rate(draft, robot):
-    draft.keep(LEFT, slice(None, None, 10))
-    robot['low_pass'] = {'cutoff': 30.0}
 
 
 # ---- What must come of it -----------------------------------------------------------------------

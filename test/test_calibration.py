@@ -134,14 +134,14 @@ def test_the_calibrated_robot_agrees_on_a_walk_that_was_not_seen(
     _, _, folder = calibrated
     unseen = recorded(walks['turning'], robot, tmp_path / 'unseen', seed=2)
     ideal = recorded(walks['turning'], robot, tmp_path / 'ideal', SensorErrors())
-    smooth = dataclasses.replace(robot.low_pass, cutoff=8.0)
-    truth = evaluate_bag(ideal, dataclasses.replace(robot, low_pass=smooth)).tracks['cop'].point
+    smooth = Filter(half_width=0.04)
+    truth = evaluate_bag(ideal, dataclasses.replace(robot, filter=smooth)).tracks['cop'].point
     rms = {}
     for name, file in (
         ('wrong', robot),
         ('calibrated', load_robot_file(folder / 'robot.calibrated.yaml')),
     ):
-        file = dataclasses.replace(file, low_pass=smooth, filter=Filter())
+        file = dataclasses.replace(file, filter=smooth)
         track = evaluate_bag(unseen, file).tracks['mr_ad']
         rms[name] = np.sqrt(np.nanmean((track.point - truth)[:, :2] ** 2, axis=0))
     assert rms['wrong'].max() > 0.02
@@ -459,8 +459,8 @@ def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):
 
 
 def test_check_suggests_what_a_calibration_would_find(bag, ideal, robot):
-    """With a low-pass, as noise hides the rest; without a gap nothing is suggested."""
-    smooth = dataclasses.replace(robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=8.0))
+    """With a filter, as noise hides the rest; without a gap nothing is suggested."""
+    smooth = dataclasses.replace(robot, filter=Filter(half_width=0.04))
     (found,) = (f for f in check(bag, smooth).findings if f.kind == 'calibration_may_help')
     assert found.level == 'note'
     assert 'imu_rotation' in found.remedy

@@ -51,7 +51,7 @@ def test_help_names_every_command_and_its_options():
     for name in subcommands.choices:
         assert re.search(rf'\b{name}\b', outcome.out)
         assert izmp(name, '--help').status == 0
-    for option in ('--robot', '--overwrite', '--storage', '--low-pass', '--quiet'):
+    for option in ('--robot', '--overwrite', '--storage', '--filter', '--quiet'):
         assert option in izmp('replay', '--help').out
 
 
@@ -292,11 +292,11 @@ def test_options_of_replay_are_reported(desk):
     robot.mkdir()
     urdf = robot / 'light.urdf'
     urdf.write_text(BIPED31.read_text().replace('name="biped31"', 'name="another"', 1))
-    outcome = desk.replay('--low-pass', '8', '--urdf', urdf)
+    outcome = desk.replay('--filter', '0.04', '--urdf', urdf)
     assert outcome.status == 0
     report = json.loads((desk.results / 'report.json').read_text())
     assert report['robot'] == 'another'
-    assert report['parameters']['low_pass.cutoff'] == '8.0 Hz'
+    assert report['parameters']['filter.half_width'] == '0.04 s'
     assert report['hashes'].keys() >= {'bag.mcap', 'robot.yaml'}
 
 

@@ -69,7 +69,7 @@ def kept(evaluation, columns):
     'evaluation',
     [
         moving(walking(3.0)),
-        replace(walking(3.0), world_p_root=None, world_R_root=None, settle_time=0.2),
+        replace(walking(3.0), world_p_root=None, world_R_root=None),
         falling(3.0, 6.0),
         standing(6.0, offset=bump(3.0, 0.3, 0.2), cop_limit=0.1),
     ],

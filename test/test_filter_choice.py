@@ -12,7 +12,7 @@ from izmp_dynamics.check import check
 from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.diagnosis.filter_choice import propose_filter
 from izmp_dynamics.evaluate import evaluate_bag
-from izmp_dynamics.model.method import Filter, LowPass, RootAcceleration
+from izmp_dynamics.model.method import Filter, RootAcceleration
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
@@ -109,16 +109,8 @@ def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough):
     assert loose.scatter <= 0.05 < loose.unfiltered
 
 
-def test_a_low_pass_that_is_stated_stays_the_only_filter(rough):
-    desk, _ = rough
-    robot = dataclasses.replace(load_robot_file(desk.robot), low_pass=LowPass(cutoff=8.0))
-    assert evaluate_bag(desk.bag, robot).parameters['filter.half_width'] == 'not given'
-
-
 def test_filter_in_the_robot_file():
     assert RobotFile('x.urdf').filter.method == 'auto'
-    with raising(RobotFileError, 'two_filters'):
-        RobotFile('x.urdf', low_pass=LowPass(cutoff=8.0), filter=Filter(half_width=0.02))
     with raising(RobotFileError, 'missing_key', keys=('filter.half_width',)):
         Filter(method='matched')
     with raising(RobotFileError, 'key_without_effect', key='filter.half_width'):

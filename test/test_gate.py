@@ -94,7 +94,7 @@ def signal():
 
 def watching():
     gate = Gate(6, largest=np.full(6, 100.0))
-    gate.begin(PERIOD, watches=True, keeps=False, spread=(0.0, 0.0))
+    gate.begin(PERIOD, watches=True, spread=(0.0, 0.0))
     return gate
 
 

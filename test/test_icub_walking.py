@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.evaluate import replay
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import load_robot_file
 
 from .conftest import REPOSITORY
@@ -21,13 +22,13 @@ def robot(icub_walking):
     )
 
 
-def filtered(robot, cutoff=4.0):
-    return dataclasses.replace(robot, low_pass=dataclasses.replace(robot.low_pass, cutoff=cutoff))
+def filtered(robot, half_width=0.08):
+    return dataclasses.replace(robot, filter=Filter(half_width=half_width))
 
 
 @pytest.fixture(scope='module')
 def results(icub_walking, robot):
-    """Of all signals below 4 Hz."""
+    """Of all signals up to 4 Hz."""
     return evaluate_bag(icub_walking, filtered(robot))
 
 

@@ -16,7 +16,7 @@ from shapely.geometry import LinearRing, Point
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.model.method import Filter, LowPass
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK
@@ -108,45 +108,20 @@ def test_the_matched_filter_gives_the_numbers_of_the_replay(sound_bag, biped31, 
         assert_points(graph, evaluate_log(sound_bag, filtered)[0])
 
 
-def test_a_cutoff_is_set_while_the_graph_runs(composed, sound_bag, biped31):
-    """Before the first message, when no rate is known, and after the last: up to half the rate."""
+def test_a_half_width_is_set_while_the_graph_runs(composed, sound_bag, biped31):
+    """Before the first message, when no rate is known, and after the last: above the period."""
     node = composed.node('acd')
-    for cutoff in (0.02, 0.48 * RATE):
-        (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=cutoff)])
+    for half_width in (0.08, 1.2 / RATE):
+        (result,) = node.set_parameters([Parameter('filter.half_width', value=half_width)])
         assert result.successful, result.reason
-        assert node.robot.low_pass.cutoff == cutoff
+        assert node.robot.filter.half_width == half_width
         composed.messages.clear()
         composed.play(sound_bag)
-        filtered = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
+        filtered = dataclasses.replace(biped31, filter=Filter(half_width=half_width))
         assert_points(composed, evaluate_log(sound_bag, filtered, live=True)[0])
-    (result,) = node.set_parameters([Parameter('low_pass.cutoff', value=0.52 * RATE)])
+    (result,) = node.set_parameters([Parameter('filter.half_width', value=0.8 / RATE)])
     assert not result.successful
-    assert f'{0.52 * RATE:g}' in result.reason
-    assert f'{RATE:g}' in result.reason
-    assert node.robot.low_pass.cutoff == cutoff
-    composed.messages.clear()
-    composed.play(sound_bag)
-    assert len(composed.messages['/mr_ad/izmp']) > 100
-
-
-@either
-def test_a_cutoff_above_half_the_rate_at_the_start_is_an_error_of_each_node(
-    sound_bag, biped31, names
-):
-    with PlayedGraph(biped31, parameters(low_pass__cutoff=251.0), names) as graph:
-        graph.play(sound_bag)
-        signals = {'acd': 'joints', 'angular_acceleration': 'imu', 'izmp': 'feet[l_foot]'}
-        statuses = {node: graph.status(node) for node in graph.nodes}
-        for name, signal in signals.items():
-            level, values = statuses[graph.node(name)]
-            assert level == ERROR
-            assert f'finding {signal}.raised' in values
-        if names != COMPOSED:
-            return
-        (result,) = graph.node('acd').set_parameters([Parameter('low_pass.cutoff', value=60.0)])
-        assert result.successful
-        graph.play(sound_bag)
-        assert len(graph.messages['/mr_ad/izmp']) > 100
+    assert node.robot.filter.half_width == half_width
 
 
 def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, sound_bag):
@@ -266,8 +241,8 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
         assert values['imu.no_orientation'] == '20'
 
 
-@pytest.mark.parametrize(('names', 'cutoff'), [(COMPOSED, 20.0), (GRAPH, None), (GRAPH, 4.0)])
-def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, cutoff):
+@pytest.mark.parametrize(('names', 'half_width'), [(COMPOSED, 0.016), (GRAPH, None)])
+def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, half_width):
     """Pauses in which nothing comes, of a simulation that is stopped or of a slow player."""
     count, numbers = 0, []
 
@@ -279,9 +254,9 @@ def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, 
         return message
 
     robot, given = biped31, parameters()
-    if cutoff is not None:
-        robot = dataclasses.replace(biped31, low_pass=LowPass(cutoff=cutoff))
-        given = parameters(low_pass__cutoff=cutoff)
+    if half_width is not None:
+        robot = dataclasses.replace(biped31, filter=Filter(half_width=half_width))
+        given = parameters(filter__half_width=half_width)
     with PlayedGraph(robot, given, names) as graph:
         graph.play(sound_bag, pausing, flush=False)
         numbers.append(len(graph.messages['/mr_ad/izmp']))
@@ -383,7 +358,7 @@ def margin_slope(point, corners, step=1e-6):
 
 
 def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, biped31):
-    """The IMU at a quarter of its rate from 0.4 s on; the low-pass depends on it."""
+    """The IMU at a quarter of its rate from 0.4 s on; the filter depends on it."""
     count = 0
 
     def thinned(topic, message):
@@ -396,7 +371,7 @@ def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, bip
                 node.look_after(report=True)
         return message if count < 200 or count % 4 == 0 else None
 
-    with PlayedGraph(biped31, parameters(low_pass__cutoff=20.0)) as graph:
+    with PlayedGraph(biped31, parameters(filter__half_width=0.016)) as graph:
         graph.play(sound_bag, thinned)
         assert count == 800
         for task in ('angular_acceleration', 'localizer', 'izmp'):

@@ -39,7 +39,7 @@ def acd(ros):
 
 
 def test_every_setting_is_declared_with_its_description_and_range(acd):
-    for item in setting_parameters(('acd', 'rates', 'low_pass', 'pairing')):
+    for item in setting_parameters(('acd', 'rates', 'pairing')):
         descriptor = acd.describe_parameter(item.name)
         assert item.metadata['description'] in descriptor.description
         assert item.metadata['unit'] in descriptor.description
@@ -85,7 +85,7 @@ def test_a_good_value_is_taken(acd):
 @pytest.mark.parametrize(
     ('setting', 'others'),
     [
-        ('low_pass.cutoff', 'angular_acceleration, localizer, izmp'),
+        ('filter.half_width', 'angular_acceleration, localizer, izmp'),
         ('pairing.max_gap', 'angular_acceleration, localizer, izmp'),
         ('acd.max_gap', 'ir_md'),
     ],
@@ -117,7 +117,7 @@ def test_nodes_have_the_settings_that_they_use():
     }
     assert shared == {
         'gravity', 'ir_md.difference', 'acd.max_gap', 'filter.half_width',
-        'low_pass.cutoff', 'low_pass.order', 'pairing.max_gap',
+        'pairing.max_gap',
     }  # fmt: skip
     for node, mine in names.items():
         assert {name for name in set.union(*names.values()) if has(node, name)} == mine
@@ -308,7 +308,12 @@ class Given:
 
 @pytest.mark.parametrize(
     ('name', 'meant'),
-    [('low_pas.cutoff', 'low_pass.cutoff'), ('storag', 'storage'), ('robots', 'robot'), ('x', '')],
+    [
+        ('filter.halfwidth', 'filter.half_width'),
+        ('storag', 'storage'),
+        ('robots', 'robot'),
+        ('x', ''),
+    ],
 )
 def test_a_parameter_that_does_not_exist_is_warned_of(name, meant):
     node = Given('acd.method', 'ground.source', 'use_sim_time', 'qos_overrides./a.b', name)

@@ -121,20 +121,20 @@ def test_mr_ad_does_not_change_by_a_bit_with_the_world(sway, biped31, plain):
             assert np.nanmax(np.abs(other.wrenches['ir_md'] - plain.wrenches['ir_md'])) > 1.0
 
 
-@pytest.mark.parametrize('cutoff', [None, 8.0])
+@pytest.mark.parametrize('half_width', [None, 0.04])
 def test_chunks_of_any_length_give_the_numbers_of_the_whole_log(
-    sway, biped31, plain, monkeypatch, cutoff
+    sway, biped31, plain, monkeypatch, half_width
 ):
     _, bag = sway
     robot = dataclasses.replace(
-        biped31, low_pass=dataclasses.replace(biped31.low_pass, cutoff=cutoff)
+        biped31, filter=dataclasses.replace(biped31.filter, half_width=half_width)
     )
-    whole = columns(plain if cutoff is None else evaluate_bag(bag, robot))
+    whole = columns(plain if half_width is None else evaluate_bag(bag, robot))
     monkeypatch.setattr(chunks, 'CHUNK', 0.35)
     results, pieces = evaluate_in_chunks(bag, robot)
     assert pieces > 8
     for name, values in columns(results).items():
-        if cutoff is None:
+        if half_width is None:
             np.testing.assert_array_equal(values, whole[name], err_msg=name)
         else:
             # A quotient of positions at 500 Hz makes 1e-7 of a rounding error of 1e-16 m.

@@ -113,7 +113,6 @@ BAD = {
     'even window': ('acd: {window: 8}', 'unsuitable_window', {'line': 2}),
     'window below the degree': ('acd: {window: 3, degree: 4}', 'unsuitable_window', {'line': 2}),
     'unknown difference': ('acd: {method: forward}', 'invalid_choice', at('acd.method')),
-    'order of no filter': ('low_pass: {order: 0}', 'out_of_range', at('low_pass.order')),
 }  # fmt: skip
 
 
@@ -131,14 +130,11 @@ def test_a_bad_robot_file_is_refused_with_its_line(tmp_path, text, kind, data):
 
 
 def test_all_that_does_not_go_together_is_reported_at_once(tmp_path):
-    text = (
-        'low_pass: {cutoff: 10}\nfilter: {half_width: 0.05}\n'
-        'angular_acceleration: {method: accelerometers}\nimu: {from_position: true}'
-    )
+    text = 'angular_acceleration: {method: accelerometers}\nimu: {from_position: true}'
     with raising(RobotFileError, 'several') as refusal:
         load(tmp_path, text)
     found = [mistake.kind for mistake in mistakes_of(refusal.value)]
-    assert found == ['no_accelerometers', 'two_filters', 'no_position']
+    assert found == ['no_accelerometers', 'no_position']
     assert str(refusal.value).count('line') == len(found)
 
 
@@ -244,12 +240,10 @@ def test_the_example_states_the_defaults_of_the_code():
 def test_the_example_with_all_keys_is_valid_too(tmp_path):
     path = tmp_path / 'robot.yaml'
     text = uncommented(with_examples=True).replace('#source', 'source')
-    for alternative in ('half_width', 'radius'):  # to low_pass, to polygon
-        text = text.replace(f'{alternative}: ', f'#{alternative}: ')
+    text = text.replace('radius: ', '#radius: ')  # or a polygon
     path.write_text(text.replace('source: sole', 'source: frame'))
     robot = load_robot_file(path)
     assert robot.ground.frame == 'l_sole'
-    assert robot.low_pass.cutoff == 8.0
 
 
 def test_the_example_names_the_unit_of_every_number():

@@ -42,8 +42,6 @@ def test_it_is_said_which_filter_holds():
     assert filter_sentence(ROBOT).startswith('No filter is set: noise may move the margin')
     matched = replace(ROBOT, filter=replace(ROBOT.filter, half_width=0.016))
     assert 'by the matched filter of half-width 16 ms' in filter_sentence(matched)
-    low_pass = replace(ROBOT, low_pass=replace(ROBOT.low_pass, cutoff=20.0))
-    assert 'by the low-pass at 20 Hz' in filter_sentence(low_pass)
 
 
 @pytest.fixture

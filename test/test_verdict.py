@@ -207,9 +207,9 @@ def test_noise_larger_than_the_polygon_is_called_noise(with_cop):
     assert 'too noisy' in verdict.sentence
     assert ('measured CoP stayed inside' in verdict.sentence) == with_cop
     assert 'Set a filter in the robot file' in verdict.advice
-    filtered = verdict_of(replace(evaluation, filtering='the low-pass at 4 Hz'))
-    assert filtered.advice.startswith('The low-pass at 4 Hz is on already')
-    assert 'or a longer half-width or lower cut-off, which costs bandwidth' in filtered.advice
+    filtered = verdict_of(replace(evaluation, filtering='the matched filter of half-width 16 ms'))
+    assert filtered.advice.startswith('The matched filter of half-width 16 ms is on')
+    assert 'or a longer half-width, which costs bandwidth' in filtered.advice
 
 
 @pytest.mark.parametrize('sigma', [0.005, 0.015, 0.03])

@@ -31,7 +31,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import POINT, is_point
 
 CUTOFF = 10.0
-"""Of the zero-phase filter that all signals pass, unless the robot file states one [Hz]."""
+"""Of the zero-phase filter that all signals pass [Hz]."""
 
 POSE_CUTOFF = 3.0
 """The same where the IMU is derived from a pose, whose noise is differentiated twice [Hz]."""
@@ -206,8 +206,7 @@ def _read(
 ) -> tuple[Rig, list[Instants]]:
     """Read a recording and prepare its segments."""
     rig, parts = read_segments(bag, robot, model)
-    usual = POSE_CUTOFF if robot.imu.from_position else CUTOFF
-    links, cutoff = link_inertias(model), robot.low_pass.cutoff or usual
+    links, cutoff = link_inertias(model), POSE_CUTOFF if robot.imu.from_position else CUTOFF
     return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 

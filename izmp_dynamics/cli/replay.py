@@ -38,14 +38,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--storage', choices=('mcap', 'sqlite3'), default='mcap', help='format of the bag in OUT'
     )
-    filters = parser.add_mutually_exclusive_group()
-    filters.add_argument(
-        '--low-pass',
-        type=float,
-        metavar='HZ',
-        help='zero-phase low-pass on all signals, in place of the filter of the robot file',
-    )
-    filters.add_argument(
+    parser.add_argument(
         '--filter',
         type=_filter,
         metavar='SECONDS',
@@ -122,20 +115,14 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
     from izmp_dynamics.cli.progress import progress_bar
     from izmp_dynamics.evaluate import replay
-    from izmp_dynamics.model.method import Filter
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.verdict.expect import load_limits
 
     limits = None if options.expect is None else load_limits(options.expect)
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
-    if options.low_pass is not None:
-        low_pass = dataclasses.replace(robot.low_pass, cutoff=options.low_pass)
-        robot = dataclasses.replace(robot, low_pass=low_pass, filter=Filter())
     if options.filter is not None:
         changes = {'method': 'auto', 'half_width': None} | options.filter
-        chosen = dataclasses.replace(robot.filter, **changes)
-        low_pass = dataclasses.replace(robot.low_pass, cutoff=None)
-        robot = dataclasses.replace(robot, low_pass=low_pass, filter=chosen)
+        robot = dataclasses.replace(robot, filter=dataclasses.replace(robot.filter, **changes))
     with progress_bar('Evaluating', options.quiet) as progress:
         return replay(
             options.bag,

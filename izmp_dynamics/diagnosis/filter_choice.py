@@ -278,7 +278,7 @@ def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
 
 
 def _is_open(robot: RobotFile) -> bool:
-    stated = robot.filter.half_width is not None or robot.low_pass.cutoff is not None
+    stated = robot.filter.half_width is not None
     return robot.filter.method == 'auto' and not stated
 
 

@@ -92,7 +92,7 @@ class IrMd:
 class Filter:
     """Filter that all signals pass, so that the equations of motion still hold between them.
 
-    The alternative to `LowPass`. See `sensing.matched_filter`.
+    See `signals.matched_filter`.
     """
 
     method: str = setting(
@@ -122,17 +122,6 @@ class Filter:
                 'half_width has no effect with method: none; leave one of them out.',
                 kind='key_without_effect', key='filter.half_width', method=self.method,
             )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class LowPass:
-    """Optional low-pass on all signals, off by default; the alternative to the matched filter."""
-
-    cutoff: float | None = setting(
-        'cut-off frequency; off if not given',
-        default=None, unit='Hz', lower=0.01, upper=10_000.0, hint='hertz, not rad/s or kilohertz',
-    )  # fmt: skip
-    order: int = setting('order of the Butterworth filter', default=2, lower=1, upper=8)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from izmp_dynamics.model.method import (
     FallAlarm,
     Filter,
     IrMd,
-    LowPass,
     Pairing,
     Rates,
     RootAcceleration,
@@ -71,7 +70,6 @@ class RobotFile:
     acd: Acd = setting('differentiation of the joint positions', factory=Acd)
     ir_md: IrMd = setting('baseline IR-MD', factory=IrMd)
     filter: Filter = setting('filter matched to the equations of motion', factory=Filter)
-    low_pass: LowPass = setting('low-pass filter', factory=LowPass)
     pairing: Pairing = setting('pairing of stamps', factory=Pairing)
     fall_alarm: FallAlarm = setting('fall alarm', factory=FallAlarm)
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
@@ -88,12 +86,6 @@ class RobotFile:
                 f"urdf is '{self.urdf}', an address; give the path of the file, relative to this "
                 'file or absolute, or package://PACKAGE/PATH.',
                 kind='urdf_is_address', urdf=self.urdf,
-            )  # fmt: skip
-        if self.low_pass.cutoff is not None and self.filter.half_width is not None:
-            yield RobotFileError(
-                f'low_pass.cutoff ({self.low_pass.cutoff:g} Hz) and filter.half_width '
-                f'({self.filter.half_width:g} s) are both given; leave one of them out.',
-                kind='two_filters', keys=('low_pass.cutoff', 'filter.half_width'),
             )  # fmt: skip
         if self.angular_acceleration.method == 'accelerometers' and not self.accelerometers:
             yield RobotFileError(

@@ -39,9 +39,8 @@ def compile_every_kernel() -> None:
 
 
 def choices(robot: RobotFile) -> Iterator[RobotFile]:
-    """The robot file with each value of each of its settings that are words, and with filters."""
+    """The robot file with each value of each of its settings that are words, and with a filter."""
     yield replace(robot, filter=replace(robot.filter, half_width=0.03))
-    yield replace(robot, low_pass=replace(robot.low_pass, cutoff=8.0))
     for section in fields(robot):
         settings = getattr(robot, section.name)
         for setting in fields(settings) if is_dataclass(settings) else ():

@@ -207,7 +207,7 @@ class GraphNode(TopicNode):
             self.health.clear('step')
 
     def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals whose low-pass can be set, with the time between their samples if known [s]."""
+        """Signals that are filtered, with the time between their samples if known [s]."""
         return iter(()) if self.evaluator is None else self.evaluator.stages.periods()
 
     def relearn(self, signals: Iterable[str]) -> None:
@@ -392,7 +392,7 @@ class GraphNode(TopicNode):
     def _check(self, robot: RobotFile) -> None:
         """Refuse settings that do not go with the signals, whose rates may be known by now."""
         for signal, period in self.periods():
-            Filtering.of(robot, causal=True).check(signal, period)
+            Filtering.of(robot).check(signal, period)
 
     def look_after(self, report: bool) -> None:
         """Do what is due four times a second; `process.Running` calls it.

@@ -84,7 +84,7 @@ TASKS = {
         sensors='joints imu accelerometers position ground feet foot_imus',
         computes='joints root mr_ad world ir_md verdict',
         settings=(
-            'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md low_pass '
+            'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md '
             'noise pairing rates root_acceleration'
         ),
     ),
@@ -93,7 +93,7 @@ TASKS = {
         'joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1).',
         sensors='joints imu feet',
         computes='joints',
-        settings='acd rates filter.half_width low_pass pairing',
+        settings='acd rates filter.half_width pairing',
     ),
     'angular_acceleration': _task(
         'angular_acceleration',
@@ -101,8 +101,7 @@ TASKS = {
         sensors='imu accelerometers',
         given='joints',
         computes='root',
-        settings='angular_acceleration noise.accelerometer filter.half_width low_pass pairing '
-        'gravity',
+        settings='angular_acceleration noise.accelerometer filter.half_width pairing gravity',
     ),
     'mr_ad': _task(
         'mr_ad',
@@ -118,7 +117,7 @@ TASKS = {
         given='joints',
         computes='world',
         settings=(
-            'gravity ir_md.difference filter.half_width low_pass pairing noise.gyroscope '
+            'gravity ir_md.difference filter.half_width pairing noise.gyroscope '
             'noise.orientation noise.position'
         ),
     ),
@@ -135,7 +134,7 @@ TASKS = {
         sensors='imu position ground feet foot_imus',
         given='joints root mr_ad world ir_md',
         computes='verdict',
-        settings='fall_alarm gravity ground filter.half_width low_pass pairing',
+        settings='fall_alarm gravity ground filter.half_width pairing',
     ),
 }
 """Name of the executable → its task."""
@@ -155,7 +154,7 @@ def refusal(node: str, settings: Iterable[str]) -> str:
 
     Args:
         node: on which they are to be changed.
-        settings: e.g. 'low_pass.cutoff'.
+        settings: e.g. 'filter.half_width'.
 
     Returns:
         Empty if no other node has them.

@@ -62,8 +62,8 @@ class Evaluator:
         periods: signal → time between its samples [s]; learned where it is not known.
         orientation: source of the root's orientation: 'imu', 'position' (where its messages hold
             one), or None if nothing measures it.
-        live: whether the samples are those of a running system: the low-pass is causal, joints
-            that appear late or change their rate are learned again, and the gyroscope is
+        live: whether the samples are those of a running system: the filter of `stance` is causal,
+            joints that appear late or change their rate are learned again, and the gyroscope is
             differenced as long as an accelerometer is silent.
         patience: an instant does not wait for a signal that is behind by more [s].
         prompt: is given each piece as soon as its IZMP is known, which is before the position of

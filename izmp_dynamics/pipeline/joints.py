@@ -137,7 +137,7 @@ class JointStage:
         """Begin with groups that are known from before, until the next reset.
 
         Raises:
-            SensingError: if the joints are too slow for the low-pass.
+            SensingError: if the joints are too slow for the filter.
         """
         if groups and not self.groups:
             self._begin(groups)
@@ -274,7 +274,6 @@ class JointStage:
         longest = max(acd.max_gap, 2.5 * group.period)
         reach = max(self._reach, longest)
         width = len(group.columns)
-        half_width = self._filtering.half_width
         self._filtering.check('joints', group.period)
         stage = ActuatorDifferentiator(
             [self.model.joint_names[column] for column in group.columns],
@@ -284,20 +283,15 @@ class JointStage:
             degree=acd.degree,
             max_gap=longest,
             acceleration_limit=acd.acceleration_limit,
-            low_pass=None
-            if half_width
-            else self._filtering.make('joints', width, group.period, reach),
-            half_width=half_width,
+            half_width=self._filtering.half_width,
         )
         if self.groups:
             other = SampleBuffer(3 * width, reach)
             other.give_up = partial(self._flush_group, len(self.groups))
             self._others.append(other)
         self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
-        spread = self._filtering.spread(group.period)
-        if self._filtering.is_none:
-            spread = (stage.window // 2 * group.period,) * 2
-        gate = StuckJoints(group.period, width, self._evidence, spread)
+        spread = self._filtering.spread(group.period) or stage.window // 2 * group.period
+        gate = StuckJoints(group.period, width, self._evidence, (spread, spread))
         self._gates = (*self._gates, gate)
         if self.robot.joints.stamps == 'publisher_clock':
             self.clocks = (*self.clocks, PublisherClock(width))

@@ -71,7 +71,7 @@ class Stages:
         given: Collection[str] = (),
         computes: Collection[str] = PARTS,
     ) -> None:
-        robot, filtering = rig.robot, Filtering.of(rig.robot, causal=live)
+        robot, filtering = rig.robot, Filtering.of(rig.robot)
         streams = Streams(robot, filtering, periods or {}, patience)
         self._instants = instants
         self.given, self.computes = frozenset(given), frozenset(computes)
@@ -263,7 +263,7 @@ class Stages:
             without: signals whose rates are to be learned.
 
         Raises:
-            SensingError: if a signal is too slow for the low-pass.
+            SensingError: if a signal is too slow for the filter.
         """
         self.joints.assume(former.joints.groups)
         periods = dict(former.periods())

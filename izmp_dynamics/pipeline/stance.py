@@ -20,7 +20,6 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import Filtering
 from izmp_dynamics.signals.stream_filter import StreamFilter
 from izmp_dynamics.stability.ground_plane import Sole, loaded_feet
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
@@ -48,7 +47,7 @@ class StanceAcceleration:
         self.rig, self._feet = rig, feet
         settings = rig.robot.root_acceleration
         blended = settings.source == 'blended'
-        self._filtering = Filtering(settings.crossover if blended else None, ORDER, causal)
+        self._crossover, self._causal = settings.crossover if blended else None, causal
         self._longest_hold = LONGEST_GAP if blended else 0.0
         self.reset()
 
@@ -74,11 +73,24 @@ class StanceAcceleration:
         difference = self._by_legs(joints) - root.proper_acceleration
         difference = self._held_on(joints.stamps, difference)
         if self._filter is None:
-            self._filter = self._filtering.make('root_acceleration', 3, period, LONGEST_GAP)
+            self._filter = self._made(period)
         if self._filter is not None:
             difference = self._filter.extend(joints.stamps, difference)
         self._held.append((joints, root))
         return self._corrected(difference)
+
+    def _made(self, period: float) -> StreamFilter | None:
+        if self._crossover is None:
+            return None
+        from izmp_dynamics.signals.low_pass import (  # scipy.signal takes long to import
+            CausalLowPass,
+            ZeroPhaseLowPass,
+            ZeroPhaseStream,
+        )
+
+        if self._causal:
+            return CausalLowPass(self._crossover, period, ORDER, LONGEST_GAP)
+        return ZeroPhaseStream(ZeroPhaseLowPass(self._crossover, period, ORDER, LONGEST_GAP), 3)
 
     def flush(self) -> list[Instants]:
         """Return the instants that are left, as nothing follows."""

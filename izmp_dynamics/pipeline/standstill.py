@@ -92,13 +92,11 @@ def _results(rig: Rig) -> Signals:
 
 def _slow(robot: RobotFile) -> RobotFile:
     """The robot with a filter that these signals are fast enough for, whatever its own is."""
-    half_width, cutoff = robot.filter.half_width, robot.low_pass.cutoff
-    if half_width is not None:
-        fitting = min(max(half_width, 2.0 * _STEP), 20.0 * _STEP)
-        return replace(robot, filter=replace(robot.filter, half_width=fitting))
-    if cutoff is None:
+    half_width = robot.filter.half_width
+    if half_width is None:
         return robot
-    return replace(robot, low_pass=replace(robot.low_pass, cutoff=min(cutoff, 0.1 / _STEP)))
+    fitting = min(max(half_width, 2.0 * _STEP), 20.0 * _STEP)
+    return replace(robot, filter=replace(robot.filter, half_width=fitting))
 
 
 def _pieces(samples: Samples, live: bool = True) -> Iterator[Samples]:

@@ -5,9 +5,8 @@
         covariance = izmp_covariance(evaluator, result)  # (K, 3, 3) in the root frame [m²]
 
 Nothing is repeated and nothing is fitted: see `noise_propagation`. The noise of the samples passes
-the matched filter if there is one; a low-pass is left out. What it does not know of is everything
-but white noise of IMU and accelerometers and the steps of the encoders: a wrong model, a sliding
-foot.
+the matched filter if there is one. What it does not know of is everything but white noise of IMU
+and accelerometers and the steps of the encoders: a wrong model, a sliding foot.
 """
 
 from collections.abc import Sequence

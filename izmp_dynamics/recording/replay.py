@@ -15,7 +15,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.kernel import announced_compilation
-from izmp_dynamics.model.method import Filter, LowPass
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.settings import flatten
@@ -61,7 +61,7 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
     """
     rig = recording.rig
     if half_width is not None:
-        robot = replace(rig.robot, filter=Filter(half_width=half_width), low_pass=LowPass())
+        robot = replace(rig.robot, filter=Filter(half_width=half_width))
         rig = replace(rig, robot=robot)
     with announced_compilation():
         compile_stages(rig, live=False)
@@ -227,7 +227,6 @@ class Collector:
             **known,
             fall_alarm=None if known['fall_probability'] is None else alarm,
             fall_assumed=None if known['fall_probability'] is None else assumed,
-            settle_time=filter_settle_time(robot, recording.groups[0].period),
             filtering=filter_in_words(robot),
             filter_bandwidth=filter_bandwidth(robot),
             motion=Motion(model, self.urdf, self._join('motion.stamps'), self._join('motion.q')),
@@ -286,27 +285,7 @@ class Collector:
         )
 
 
-def filter_settle_time(robot: RobotFile, period: float) -> float:
-    """Time from an end or a gap of the signals within which values are still settling [s].
-
-    Forwards and backwards, a low-pass starts at either end of a segment from an invented past. The
-    matched filter has no values there instead.
-
-    Args:
-        robot: whose signals are filtered.
-        period: time between the samples of the joints [s].
-    """
-    cutoff, order = robot.low_pass.cutoff, robot.low_pass.order
-    if cutoff is None or not 0.0 < 2.0 * cutoff * period < 1.0:
-        return 0.0
-    from izmp_dynamics.signals.low_pass import settle_time  # scipy.signal takes long to import
-
-    return settle_time(cutoff, period, order, FORGOTTEN)
-
-
 def filter_bandwidth(robot: RobotFile) -> float:
     """Bandwidth of the filter that all signals pass [Hz]; infinite without one."""
-    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
-    if half_width is not None:
-        return bandwidth(half_width)
-    return math.inf if cutoff is None else cutoff
+    half_width = robot.filter.half_width
+    return math.inf if half_width is None else bandwidth(half_width)

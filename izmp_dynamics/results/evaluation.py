@@ -149,8 +149,6 @@ class Evaluation:
             that is not known, None without any.
         fall_alarm: (K,) whether the fall alarm is raised; None without a probability.
         fall_assumed: (K,) whether no orientation was measured for them; None where not known.
-        settle_time: what lies closer to an end of a track or to a gap in it is still the filter's
-            settling and carries no verdict [s].
         filtering: the filter that all signals passed, in words; empty without one.
         filter_bandwidth: of that filter [Hz].
         motion: the robot's joints, at about 50 Hz; None where only the evaluated values are known.
@@ -182,7 +180,6 @@ class Evaluation:
     fall_probability: Array | None = None
     fall_alarm: npt.NDArray[np.bool_] | None = None
     fall_assumed: npt.NDArray[np.bool_] | None = None
-    settle_time: float = 0.0
     filtering: str = ''
     filter_bandwidth: float = math.inf
     motion: Motion | None = None

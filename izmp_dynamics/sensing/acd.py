@@ -11,11 +11,11 @@ Each result bears the stamp of the instant it belongs to:
 * with a half-width, the means of `matched_filter`, whatever the method.
 
 Before differentiating, `stamps` leaves out samples whose stamps cannot be used and `outlier_gate`
-deals with wild values; a low-pass, if there is one, comes after both.
+deals with wild values.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,6 @@ from izmp_dynamics.signals.outlier_gate import (
 )
 from izmp_dynamics.signals.sample_window import SampleWindow
 from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
-from izmp_dynamics.signals.stream_filter import StreamFilter
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
 _QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
@@ -82,7 +81,6 @@ class ActuatorDifferentiator:
         recovery: instants that a joint stays invalid after it broke its acceleration limit. A
             wrong value that lasts for up to so many samples passes through here and not into the
             wrench.
-        low_pass: filter of the stream that `extend` takes, after the gates; None: unfiltered.
         half_width: of the matched filter [s]; None: difference quotients.
 
     Raises:
@@ -102,7 +100,6 @@ class ActuatorDifferentiator:
         acceleration_limit: float | npt.ArrayLike | None = ACCELERATION_LIMIT,
         resolution: float | npt.ArrayLike = RESOLUTION,
         recovery: int = 5,
-        low_pass: StreamFilter | None = None,
         half_width: float | None = None,
     ) -> None:
         _check(method, window, degree, period, max_gap, min_spacing)
@@ -119,7 +116,6 @@ class ActuatorDifferentiator:
         self._resolution = per_joint('resolution', resolution, len(self.joint_names))
         _check_limits(self._limit, self._resolution)
         self._reach = 0 if acceleration_limit is None else REACH
-        self._low_pass = low_pass
         self.half_width = half_width
         self._half = self.window // 2 if half_width is None else round(half_width / period)
         self._quotient = _QUOTIENTS[method] if half_width is None else _MATCHED
@@ -155,7 +151,7 @@ class ActuatorDifferentiator:
         verdicts = screen_stamps(stamps, self.min_spacing)
         rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
         used = stamps[rows]
-        instants = self._evaluated(used, positions[rows], -1, lambda settled: settled)
+        instants = self._evaluated(used, positions[rows], -1)
         masks = np.zeros((2, *positions.shape), dtype=np.bool_)
         masks[:, rows] = instants.masks
         faults = JointFaults(self.joint_names, verdicts, *masks)
@@ -181,11 +177,7 @@ class ActuatorDifferentiator:
     def reset(self) -> None:
         """Discard all samples and faults of the stream."""
         self._window = SampleWindow(len(self.joint_names), self._behind, self.min_spacing)
-        self._filtered: Array = np.empty((0, len(self.joint_names)))
-        self._filtered_from = self._filtered_to = 0
         self._faults: Faults = Counter()
-        if self._low_pass is not None:
-            self._low_pass.reset()
 
     @property
     def received_until(self) -> int:
@@ -206,7 +198,7 @@ class ActuatorDifferentiator:
         """Evaluate the window; hand out the instants that no further sample can change."""
         window = self._window
         next_row = -1 if final else window.next_row
-        instants = self._evaluated(window.stamps, window.values, next_row, self._smooth)
+        instants = self._evaluated(window.stamps, window.values, next_row)
         new = window.hand_out(instants.end)
         if instants.any_wrong:
             used = np.zeros(new.stop - new.start, dtype=np.int8)
@@ -215,17 +207,15 @@ class ActuatorDifferentiator:
         kinematics, exists = instants.kinematics.select(new), instants.exists[new]
         return kinematics if all(exists.tolist()) else kinematics.select(exists)
 
-    def _evaluated(
-        self, stamps: Stamps, positions: Array, next_row: int, smooth: Callable[[Array], Array]
-    ) -> _Instants:
-        """Gates, the filter, and difference quotients; see `_differentiated`."""
+    def _evaluated(self, stamps: Stamps, positions: Array, next_row: int) -> _Instants:
+        """Gates and difference quotients; see `_differentiated`."""
         gap, shape = nanoseconds(self.max_gap), positions.shape
         used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
         rows = _gated(
             stamps, positions, self._limit, self._resolution, gap, self._reach, next_row < 0,
             used, found,
         )  # fmt: skip
-        used = smooth(used[:rows])
+        used = used[:rows]
         quotients, masks = np.empty((3, *used.shape)), np.zeros((2, *used.shape), dtype=np.bool_)
         exists, valid = np.empty((2, len(used)), dtype=np.bool_)
         end, any_wrong = _differentiated(
@@ -237,21 +227,6 @@ class ActuatorDifferentiator:
             stamps[: len(used)], quotients[0], quotients[1], quotients[2], valid
         )
         return _Instants(kinematics, exists, masks, end, any_wrong)
-
-    def _smooth(self, positions: Array) -> Array:
-        """Pass the rows of the window whose gates are settled through the low-pass."""
-        if self._low_pass is None:
-            return positions
-        window, end = self._window, len(positions)
-        new = slice(self._filtered_to - window.dropped, end)
-        smooth = [
-            self._filtered[window.dropped - self._filtered_from :],
-            self._low_pass.extend(window.stamps[new], positions[new]),
-            *([self._low_pass.flush()] if window.closed else []),
-        ]
-        self._filtered = np.concatenate(smooth)
-        self._filtered_from, self._filtered_to = window.dropped, window.dropped + end
-        return self._filtered
 
     def _checked(self, positions: Array, rows: int) -> Array:
         positions = np.ascontiguousarray(positions, dtype=np.float64)

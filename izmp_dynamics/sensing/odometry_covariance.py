@@ -3,7 +3,7 @@
 White noise of known standard deviation enters the fixes of the position, the orientation and the
 gyroscope. The position of the root origin is that of the fix less the rotated arm between them;
 its velocity is a difference quotient of such positions (sect. 4.5). Between two fixes the noise is
-less than this, and a low-pass makes it less; neither is taken into account.
+less than this, which is not taken into account.
 """
 
 from typing import NamedTuple

@@ -41,12 +41,10 @@ _PREVIOUS, _PENDING, _CHANGES, _HELD, _SIGNED, _PASSING, _KEPT = range(7)
 changes seen, samples that wait as they repeat, whether a sign is known, whether repeats and signs
 are looked after; how many of these there are."""
 
-_SPACING, _CHECKS, _QUATERNION, _DELAY, _WATCHES, _KEEPS, _STUCK_AFTER, _COUNTS = range(
-    _KEPT, _KEPT + 8
-)
+_SPACING, _CHECKS, _QUATERNION, _DELAY, _WATCHES, _STUCK_AFTER, _COUNTS = range(_KEPT, _KEPT + 7)
 """Settings: smallest spacing [ns], whether values are checked, first column of a quaternion or
--1, delay [ns], whether repeats are left out, whether a few are kept all the same, after which
-time the signal is stuck [ns]; and where the counts of faults begin, those of stamps first."""
+-1, delay [ns], whether repeats are left out, after which time the signal is stuck [ns]; and where
+the counts of faults begin, those of stamps first."""
 
 _NOT_FINITE, _TOO_LARGE, _NO_ROTATION, _REPEATED, _END = range(6, 11)
 
@@ -126,18 +124,15 @@ class Gate:
         self.repeats = False
         self.overtaken: dict[int, Array] = {}
 
-    def begin(
-        self, period: float, watches: bool, keeps: bool, spread: tuple[float, float]
-    ) -> None:
+    def begin(self, period: float, watches: bool, spread: tuple[float, float]) -> None:
         """From now on leave out repeats and continue signs, as the period is known.
 
         Args:
             period: time between the samples [s].
             watches: whether repeats are left out.
-            keeps: whether a few are kept all the same, for a filter that counts samples.
             spread: how far a filter spreads a value towards earlier and later instants [s].
         """
-        self._state[[_PASSING, _WATCHES, _KEEPS]] = True, watches, keeps
+        self._state[[_PASSING, _WATCHES]] = True, watches
         self._state[_STUCK_AFTER] = nanoseconds(max(STUCK_AFTER, 5.0 * period))
         self._watches, self.spans = watches, StuckSpans(spread)
 
@@ -350,10 +345,8 @@ def _pass(stamp: int, sample: Array, memory: _Memory, used: int) -> int:
             return used
         begin_span(table)
         return _release(memory, used)
-    if not state[_KEEPS]:
-        state[_COUNTS + _REPEATED] += state[_HELD]
-        state[_HELD] = 0
-    used = _release(memory, used)
+    state[_COUNTS + _REPEATED] += state[_HELD]
+    state[_HELD] = 0
     changed = False
     for j in range(len(sample)):
         changed = changed or sample[j] != last[j]

@@ -1,6 +1,6 @@
-"""Optional low-pass on all signals, off by default; the alternative to the matched filter.
+"""Butterworth low-passes: of the difference that blends the stance leg with the accelerometer.
 
-It is a Butterworth filter. `ZeroPhaseLowPass` is for logs: forwards and backwards, so it delays
+`ZeroPhaseLowPass` is for logs: forwards and backwards, so it delays
 nothing. Real stamps jitter, and a digital filter knows sample numbers only. Filtering by sample
 number smears the jitter into the result (on a walking iCub's log with a 4 Hz cut-off, the second
 difference of the filtered joint positions had an error of 9.9 rad/s² rms, where resampling leaves

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer, reach_of
@@ -26,71 +25,44 @@ LEARNED_STEPS = 10
 LEARNED_TIME = 2.0
 """Two steps are enough if the samples span this time [s]."""
 
-FORGOTTEN = 1e-3
-"""Share of a stuck value that a low-pass may still hold where the signal counts again."""
-
 
 class Filtering(NamedTuple):
-    """Which filter all signals go through: a low-pass, or the matched filter.
+    """Which filter all signals go through.
 
     Attributes:
-        cutoff: of the low-pass [Hz]; None: no low-pass.
-        order: of the Butterworth filter.
-        causal: whether the low-pass is one that a running system can do; else forwards and
-            backwards, without delay.
-        half_width: of the matched filter [s]; None: no matched filter.
+        half_width: of the matched filter [s]; None: no filter.
     """
 
-    cutoff: float | None = None
-    order: int = 2
-    causal: bool = False
     half_width: float | None = None
 
     @classmethod
-    def of(cls, robot: RobotFile, causal: bool) -> 'Filtering':
+    def of(cls, robot: RobotFile) -> 'Filtering':
         """The filter that a robot file asks for."""
-        low_pass = robot.low_pass
-        return cls(low_pass.cutoff, low_pass.order, causal, robot.filter.half_width)
+        return cls(robot.filter.half_width)
 
     @property
     def is_none(self) -> bool:
         """Whether the signals stay as they are."""
-        return self.cutoff is None and self.half_width is None
+        return self.half_width is None
 
-    def spread(self, period: float) -> tuple[float, float]:
+    def spread(self, period: float) -> float:
         """How far a value reaches towards earlier and later instants [s].
 
         Args:
             period: time between samples [s].
         """
-        if self.half_width is not None:  # windows take in up to two samples beyond
-            return (self.half_width + 2.0 * period,) * 2
-        if self.cutoff is None:
-            return 0.0, 0.0
-        from izmp_dynamics.signals.low_pass import settle_time
-
-        settles = settle_time(self.cutoff, period, self.order, FORGOTTEN)
-        return (0.0 if self.causal else settles), settles
+        # windows take in up to two samples beyond
+        return 0.0 if self.half_width is None else self.half_width + 2.0 * period
 
     def check(self, signal: str, period: float) -> None:
         """Refuse a filter that a signal is too slow for.
 
         Raises:
-            SensingError: if the cut-off is not below half the rate of the signal, or the
-                half-width is shorter than the period of a signal that is differentiated.
+            SensingError: if the half-width is shorter than the period of a signal that is
+                differentiated.
         """
         if self.half_width is not None and signal in _DIFFERENTIATED:
             check_half_width(self.half_width, signal, period)
-        if self.cutoff is not None and 2.0 * self.cutoff * period >= 1.0:
-            raise SensingError(
-                f'The low-pass at {self.cutoff:g} Hz needs signals of more than '
-                f"{2 * self.cutoff:g} Hz, but '{signal}' has {1.0 / period:.1f} Hz; choose a "
-                'lower cut-off.',
-                kind='cutoff_above_nyquist',
-                signal=signal,
-                cutoff=self.cutoff,
-                rate=1.0 / period,
-            )
 
     def make(
         self, signal: str, width: int, period: float, reach: float, differentiated: int = 0
@@ -108,20 +80,9 @@ class Filtering(NamedTuple):
             SensingError: as `check`.
         """
         self.check(signal, period)
-        if self.half_width is not None:
-            return MatchedStream(self.half_width, width, reach, differentiated)
-        if self.cutoff is None:
+        if self.half_width is None:
             return None
-        from izmp_dynamics.signals.low_pass import (
-            CausalLowPass,
-            ZeroPhaseLowPass,
-            ZeroPhaseStream,
-        )
-
-        if self.causal:
-            return CausalLowPass(self.cutoff, period, self.order, reach)
-        low_pass = ZeroPhaseLowPass(self.cutoff, period, self.order, reach)
-        return ZeroPhaseStream(low_pass, width)
+        return MatchedStream(self.half_width, width, reach, differentiated)
 
 
 class SampleStream:
@@ -210,7 +171,7 @@ class SampleStream:
         """Begin with a period that is known from before [s], until the next reset.
 
         Raises:
-            SensingError: if the signal is too slow for the low-pass.
+            SensingError: if the signal is too slow for the filter.
         """
         if self.period is None:
             self._begin(period)
@@ -374,11 +335,10 @@ class SampleStream:
         if self._correction.gyroscope_delay:
             self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
         self.period, self.buffer.reach = period, reach
-        causal = self._filtering.causal and self._filtering.cutoff is not None
-        back, ahead = self._filtering.spread(period)
+        spread = self._filtering.spread(period)
         delay = self._correction.gyroscope_delay / NANOSECONDS
-        spread = back + max(delay, 0.0), ahead + max(-delay, 0.0)
-        self._gate.begin(period, self._may_be_stuck, causal, spread)
+        spreads = spread + max(delay, 0.0), spread + max(-delay, 0.0)
+        self._gate.begin(period, self._may_be_stuck, spreads)
 
 
 _DIFFERENTIATED = ('joints', 'imu')
@@ -386,7 +346,7 @@ _DIFFERENTIATED = ('joints', 'imu')
 
 def filter_in_words(robot: RobotFile) -> str:
     """The filter that all signals pass; empty without one."""
-    cutoff, half_width = robot.low_pass.cutoff, robot.filter.half_width
-    if half_width is not None:
-        return f'the matched filter of half-width {1e3 * half_width:.3g} ms'
-    return '' if cutoff is None else f'the low-pass at {cutoff:g} Hz'
+    half_width = robot.filter.half_width
+    if half_width is None:
+        return ''
+    return f'the matched filter of half-width {1e3 * half_width:.3g} ms'

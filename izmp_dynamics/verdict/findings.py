@@ -49,7 +49,7 @@ MUCH_TOO_HIGH = 0.025
 """A sole that is farther off its foot is another one, and no shoe [m]."""
 
 KINDS = (
-    *OF_TRACKS, *FORBIDDING, 'settling', 'support_unknown', 'support_unknown_at_end', 'flight',
+    *OF_TRACKS, *FORBIDDING, 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
     'unexplained_force', 'damaged_bag', 'soles_overlap', Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
@@ -206,15 +206,6 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             f'{judged.described} has no value{_lost_to(scene)}.',
             subject=judged.name,
         )
-    area = scene.timeline.total(stands & scene.spans_area & np.isfinite(margin))
-    settling = area - judged.evaluated_time
-    if settling > 0.01 * loaded:
-        yield Finding(
-            'settling',
-            'warning',
-            f'{seconds(settling)} at the ends of the recording and at gaps carry no verdict: '
-            f'there {scene.evaluation.filtering} is still settling.',
-        )
 
 
 def _lost_to(scene: Scene) -> str:
@@ -334,8 +325,8 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
     if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
         return
     for track in tracks.values():
-        settled = stands & scene.settled(track.name)
-        force = np.where(settled, scene.normal_forces[track.name], np.nan)
+        known = stands & scene.known(track.name)
+        force = np.where(known, scene.normal_forces[track.name], np.nan)
         share = scene.timeline.mean(force) / scene.weight
         if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
             yield Finding(

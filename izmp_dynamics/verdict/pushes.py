@@ -99,10 +99,10 @@ def external_forces(scene: Scene) -> ExternalForces:
     force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
     if force is None or scene.foot_pose_unknown:
         return ExternalForces()
-    settled = scene.settled('mr_ad') & scene.settled('cop') & ~scene.lies
+    known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
 
     def seen(rows: slice) -> Array:
-        return np.where(settled[rows, None], scene.seen_upright(force[rows], rows), np.nan)
+        return np.where(known[rows, None], scene.seen_upright(force[rows], rows), np.nan)
 
     level = scene.columns.by_blocks(len(stamps), seen)
     level -= [median(axis) for axis in level.T]  # what a tilted IMU or an offset leaves throughout

@@ -123,13 +123,6 @@ REASONS = {
         '{needed:s}.',
         f'A longer recording. {_GATED}',
     ),
-    'too_short/settled': Reason(
-        'unclear',
-        'the {track.described} has a value for {time:s} on the ground, but only '
-        '{track.evaluated_time:s} of it count: for {scene.evaluation.settle_time:s} at each end '
-        'and gap {scene.evaluation.filtering} is still settling.',
-        'A longer recording without gaps, or a filter that settles faster.',
-    ),
     'too_few_values': Reason(
         'unclear',
         'the {track.described} has a value for only {share:%} of the loaded time.',
@@ -291,8 +284,8 @@ def _noise_advice(scene: Scene) -> str:
     if filtering:
         return (
             f'{filtering[0].upper()}{filtering[1:]} is on already. What helps: less noisy joint '
-            'angles or IMU, stamps of the instant of measurement, or a longer half-width or '
-            'lower cut-off, which costs bandwidth.'
+            'angles or IMU, stamps of the instant of measurement, or a longer half-width, which '
+            'costs bandwidth.'
         )
     return (
         'Set a filter in the robot file (filter.half_width), or use less noisy sensors and better '

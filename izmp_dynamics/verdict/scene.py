@@ -5,14 +5,11 @@ from functools import cached_property
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.robust import median
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
-
-_BRIDGED = 0.05  # [s] a longer hole in a track ends a segment of the filter
 
 
 def label_of(name: str) -> str:
@@ -23,32 +20,21 @@ def label_of(name: str) -> str:
 class Scene(Posture):
     """An evaluation: ground coordinates, support and posture, and what counts of the tracks."""
 
-    def settled(self, name: str) -> Mask:
-        """(K,) where a value of a track is not that of a filter which is still settling."""
-        return self._settled[name]
+    def known(self, name: str) -> Mask:
+        """(K,) where a track has a value."""
+        return self._known[name]
 
     @cached_property
-    def _settled(self) -> dict[str, Mask]:
-        return {name: self._settled_of(name) for name in self.names}
+    def _known(self) -> dict[str, Mask]:
+        return {name: self._known_of(name) for name in self.names}
 
-    def _settled_of(self, name: str) -> Mask:
-        settle, time = self.evaluation.settle_time, self.timeline.time
+    def _known_of(self, name: str) -> Mask:
         wrench = self.evaluation.tracks[name].wrench
-        there: Mask = self.columns.by_blocks(self._count, lambda rows: finite_rows(wrench[rows]))
-        if not settle > 0.0 or not there.any():
-            return there
-        known = time[there]
-        bridged = max(_BRIDGED, 3.0 * median(self.timeline.span))
-        broken = np.flatnonzero(np.diff(known) > bridged)
-        begins = known[np.append(0, broken + 1)]
-        ends = known[np.append(broken, len(known) - 1)]
-        segment = np.searchsorted(begins, time, side='right') - 1
-        near = np.minimum(time - begins[segment], ends[segment] - time)
-        settled: Mask = there & (near >= settle)
-        return settled
+        known: Mask = self.columns.by_blocks(self._count, lambda rows: finite_rows(wrench[rows]))
+        return known
 
     def judged(self, name: str) -> Mask:
-        """(K,) where a track counts for the verdict: a margin, a polygon, a settled filter.
+        """(K,) where a track counts for the verdict: a margin, a polygon, a value.
 
         Not while the robot lies on the ground: it touches that with more than its soles. Never
         where it stands on a foot of which it is not known where it is.
@@ -61,7 +47,7 @@ class Scene(Posture):
         for name, track in self.evaluation.tracks.items():
             judged[name] = np.zeros(self._count, dtype=bool)
             if not self.foot_pose_unknown and (name != 'cop' or self.cop_is_whole):
-                may = self.spans_area & self.settled(name) & ~self.lies
+                may = self.spans_area & self.known(name) & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
         return judged
 

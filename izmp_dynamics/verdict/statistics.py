@@ -36,7 +36,7 @@ class TrackStatistics:
         name: 'mr_ad', 'ir_md' or 'cop'.
         label: how the report calls it.
         valid_share: share of all instants at which there is a point.
-        evaluated_time: loaded time with a margin and a settled filter: what the verdict rests on.
+        evaluated_time: loaded time with a margin: what the verdict rests on.
         inside_share: share of the evaluated time inside the support polygon, instant by instant.
         outside_time: time outside it.
         smallest_margin: minimum signed margin of all instants.
@@ -151,14 +151,14 @@ class PairStatistics:
 def track_statistics(scene: Scene, name: str, pushed: Mask | None = None) -> TrackStatistics:
     """Describe the track `name` of `scene`; `pushed` (K,) are instants about a push."""
     timeline = scene.timeline
-    evaluated, settled = scene.judged(name), scene.settled(name)
+    evaluated, known = scene.judged(name), scene.known(name)
     margin = np.where(evaluated, scene.evaluation.tracks[name].margin, np.nan)
     outside = margin < 0
     error = track_error(scene, name, pushed)
     excursions = excursions_of(scene, name, error, pushed)
     averaged = scene.judged_margin(name)
-    force = np.where(settled, scene.normal_forces[name], np.nan)
-    between = np.where(settled, scene.between_feet(name)[0], np.nan)
+    force = np.where(known, scene.normal_forces[name], np.nan)
+    between = np.where(known, scene.between_feet(name)[0], np.nan)
     mean_force = timeline.mean(force)
     longest, longest_at = timeline.longest_run(outside)
     return TrackStatistics(
@@ -213,8 +213,8 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
 
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
-    """Compare the points of two tracks of `scene` where both filters are settled."""
-    both = scene.settled(first) & scene.settled(second)
+    """Compare the points of two tracks of `scene` where both have values."""
+    both = scene.known(first) & scene.known(second)
     along, related = 'plane', np.nan
     frames: tuple[AxisStatistics, ...] = ()
     if 'cop' in (first, second) and not scene.cop_is_whole:

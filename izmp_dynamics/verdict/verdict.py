@@ -346,10 +346,9 @@ def _too_few_values(scene: Scene, track: TrackStatistics) -> _Answer | None:
     value = scene.timeline.total(scene.spans_area & np.isfinite(margin))
     if value < COVERED_SHARE * loaded:
         return 'too_few_values', {'share': value / loaded}
-    if value < SHORTEST_TIME:
-        return 'too_short/point', {'time': value, 'needed': SHORTEST_TIME}
-    if track.evaluated_time < SHORTEST_TIME:
-        return 'too_short/settled', {'time': value}
+    counted = min(value, track.evaluated_time)
+    if counted < SHORTEST_TIME:
+        return 'too_short/point', {'time': counted, 'needed': SHORTEST_TIME}
     return None
 
 
@@ -389,9 +388,9 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
     if raised[known[-1]]:
         calm = np.flatnonzero(~raised[: known[-1]])
         begin = time[calm[-1] + 1 if len(calm) else 0]
-        until = time[scene.settled(track.name)].max(initial=-np.inf)
+        until = time[scene.known(track.name)].max(initial=-np.inf)
         if begin > until and time[known[-1]] - begin < scene.averaging_time:
-            return  # a filter that settles may raise it for a moment
+            return  # without values before and after, it may be raised for a moment
         last = probable(scene, known[-1:])
         yield f'the fall alarm is raised from {instant(begin)} on ({last})'
 
@@ -406,11 +405,11 @@ def probable(scene: Scene, rows: Indices | slice) -> str:
 
 def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
     """A robot that does not step has its capture point outside, or is at the edge for long."""
-    time, settled = scene.timeline.time, np.flatnonzero(scene.settled(track.name))
-    end = float(time[settled[-1]]) if len(settled) else -np.inf
+    time, known = scene.timeline.time, np.flatnonzero(scene.known(track.name))
+    end = float(time[known[-1]]) if len(known) else -np.inf
     if scene.timeline.duration - end > UNKNOWN_END:
         return
-    rows = slice(int(np.searchsorted(time, end - scene.falls_for)), int(settled[-1]) + 1)
+    rows = slice(int(np.searchsorted(time, end - scene.falls_for)), int(known[-1]) + 1)
     loaded = np.stack([foot.loaded[rows] for foot in scene.evaluation.feet])
     if (loaded == loaded[:, :1]).all() and loaded.any():
         _, capture = capture_margins(scene, rows)

@@ -12,6 +12,7 @@ from izmp_dynamics.base.conventions import Array, seconds
 from izmp_dynamics.base.errors import IzmpError, ReplayError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.body_layout import PARENT
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -20,8 +21,8 @@ from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_lab.studies.runs import Arrays, Run
 
-CUTOFF = 4.0
-"""Cut-off of the low-pass of the filtered evaluation, as in the README [Hz]."""
+HALF_WIDTH = 0.08
+"""Of the matched filter of the filtered evaluation [s]: a bandwidth of 4 Hz."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,14 @@ FRAMES = 7
 """Instants at which the robot is drawn."""
 
 
-def evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> Arrays:
+def evaluation(bag: str, robot: str, urdf: str | None, half_width: float | None) -> Arrays:
     """Evaluate a recording as `izmp replay` does.
 
     Args:
         bag: folder of the rosbag2.
         robot: robot file.
         urdf: instead of the one that it names; None to take that.
-        cutoff: of a zero-phase low-pass on all signals [Hz]; None for none.
+        half_width: of the matched filter [s]; None for none.
 
     Returns:
         times (K,) [s]; for each method M that the signals allow, M (K, 2) its point in nif [m] and
@@ -92,14 +93,15 @@ def evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> 
         `refused` alone: the sentence that says why.
     """
     try:
-        return _evaluation(bag, robot, urdf, cutoff)
+        return _evaluation(bag, robot, urdf, half_width)
     except IzmpError as error:
         return {'refused': np.array(str(error))}
 
 
-def _evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) -> Arrays:
+def _evaluation(bag: str, robot: str, urdf: str | None, half_width: float | None) -> Arrays:
     """Do so, or raise an IzmpError."""
-    file = _filtered(load_robot_file(robot, urdf), cutoff)
+    file = load_robot_file(robot, urdf)
+    file = dataclasses.replace(file, filter=Filter(half_width=half_width))
     model = load_model(file.read_urdf(), file.root)
     with BagReader(Path(bag)) as reader:
         recording = Recording(reader, file, model)
@@ -127,10 +129,6 @@ def _evaluation(bag: str, robot: str, urdf: str | None, cutoff: float | None) ->
         **{name: np.einsum('tij,tj->ti', axes, point) for name, point in points.items()},
         **{f'{name}_margin': _joined(parts, 'margins', name, ()) for name in names},
     }
-
-
-def _filtered(file: RobotFile, cutoff: float | None) -> RobotFile:
-    return dataclasses.replace(file, low_pass=dataclasses.replace(file.low_pass, cutoff=cutoff))
 
 
 def _joined(parts: list[Evaluated], quantity: str, name: str, shape: tuple[int, ...]) -> Array:
@@ -190,6 +188,6 @@ class LogStudy:
         parameters = {
             'bag': str(log.bag.resolve()), 'robot': str(log.robot.resolve()),
             'urdf': str(log.urdf.resolve()) if log.urdf else None,
-            'cutoff': CUTOFF if filtered else None,
+            'half_width': HALF_WIDTH if filtered else None,
         }  # fmt: skip
         return Run(evaluation, parameters, data=log.digest())

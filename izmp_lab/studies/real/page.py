@@ -10,7 +10,7 @@ from izmp_dynamics.pages.look import Entry, Look, line, panels, series
 from izmp_dynamics.pages.page import Missing, Page
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.studies.publish import Figure, within
-from izmp_lab.studies.real.logs import CUTOFF, Log, LogStudy
+from izmp_lab.studies.real.logs import HALF_WIDTH, Log, LogStudy
 from izmp_lab.studies.runs import Arrays
 
 WINDOW = 4.0
@@ -42,20 +42,21 @@ def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture | Missing:
     methods = [name for name in _LABELS
                if all(np.isfinite(run.get(name, np.nan)).any() for run in runs)]  # fmt: skip
     measured = 'cop' in methods
-    start = _liveliest(raw['times'], smooth['mr_ad'][:, 1])
+    common = np.isin(raw['times'], smooth['times']), np.isin(smooth['times'], raw['times'])
+    start = _liveliest(smooth['times'], smooth['mr_ad'][:, 1])
 
     def draw(look: Look, width: float) -> Any:
         legend = [Entry(_LABELS[name], line(look, name.replace('_', '-'), linewidth=1.4))
                   for name in methods]  # fmt: skip
         legend.append(Entry('raw', line(look, 'muted', linewidth=0.6, alpha=0.6)))
         canvas, axes = panels(width, 4, legend, height=2.4)
-        shown = (raw['times'] >= start) & (raw['times'] <= start + WINDOW)
+        shown = [(run['times'] >= start) & (run['times'] <= start + WINDOW) for run in runs]
         for axis, ax in enumerate(axes[:2]):
             for name in methods:
                 style = series(look, name)
-                ax.plot(raw['times'][shown], raw[name][shown, axis], linewidth=0.6, alpha=0.4,
-                        color=style['color'])  # fmt: skip
-                ax.plot(smooth['times'][shown], smooth[name][shown, axis], **style)
+                styles = {'linewidth': 0.6, 'alpha': 0.4, 'color': style['color']}, style
+                for run, rows, each in zip(runs, shown, styles, strict=True):
+                    ax.plot(run['times'][rows], run[name][rows, axis], **each)
             ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} in nif [m]')
             ax.set(xlim=(start, start + WINDOW), ylim=_limits(smooth, methods, axis))
         for name in methods:
@@ -71,8 +72,8 @@ def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture | Missing:
         draw=draw,
         facts=_facts(raw, smooth, methods),
         seen='Above, x and y of the IZMP of MR-AD, and what else the sensors allow, where y '
-        'moves most: thin as recorded, thick with a zero-phase low-pass of '
-        f'{CUTOFF:g} Hz on all signals. Below, y of the whole recording, filtered, and the '
+        'moves most: thin as recorded, thick by the matched filter of '
+        f'half-width {1e3 * HALF_WIDTH:g} ms. Below, y of the whole recording, filtered, and the '
         'robot from its side at seven instants, with the IZMP on the ground.',
         paper='Sweaty’s IZMP is like that of the simulation, less regular, with smoother '
         'changes of the foot; no numbers.',
@@ -81,8 +82,10 @@ def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture | Missing:
         data=Table(
             ('time [s]', *(f'{_LABELS[name]} {kind} {axis} [m]' for name in methods
                            for kind in ('raw', 'filtered') for axis in 'xy')),
-            np.column_stack([raw['times'], *(run[name] for name in methods
-                                             for run in (raw, smooth))]).tolist(),
+            np.column_stack([raw['times'][common[0]], *(
+                run[name][rows] for name in methods
+                for run, rows in zip(runs, common, strict=True)
+            )]).tolist(),
         ),
     )  # fmt: skip
 
@@ -170,11 +173,11 @@ NOTHING = (
 _LEAD = (
     'Fig. 12 of Gießler and Waltersberger (2023) is the IZMP of their real robot. Its recording '
     'is not public; here are {count} recordings of other robots and of a human being, evaluated '
-    'by MR-AD as “izmp replay” does it, as they were recorded and with a low-pass.'
+    'by MR-AD as “izmp replay” does it, as they were recorded and filtered.'
 )
 _METHOD = (
-    f'Raw: without any filter. Filtered: a zero-phase low-pass of {CUTOFF:g} Hz on all signals '
-    '(low_pass.cutoff). Derivatives, ground plane and soles are those of the robot files.'
+    f'Raw: without any filter. Filtered: by the matched filter (filter.half_width: {HALF_WIDTH:g} '
+    's, a bandwidth of 4 Hz). Derivatives, ground plane and soles are those of the robot files.'
 )
 _SWEATY = Missing(
     'Fig. 12: Sweaty’s IZMP',
@@ -197,6 +200,6 @@ def page(study: LogStudy) -> Page:
         heading='The IZMP of real robots',
         lead=_LEAD.format(count=len(study.found)),
         method=_METHOD,
-        settings={'low-pass of the filtered evaluation': f'{CUTOFF:g} Hz'},
+        settings={'half-width of the filter': f'{HALF_WIDTH:g} s'},
         missing=(_SWEATY, *skipped),
     )
