@@ -11,7 +11,7 @@ from izmp_dynamics.verdict.events.event import ERROR, event_message
 from izmp_dynamics.verdict.expect import Limits, ValueLimit, check_limits
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
-from .report_scenarios import falling, standing, walking
+from .report_scenarios import falling, standing, walking, with_feet
 
 
 def alarmed(evaluation, *spans, known=np.inf):
@@ -64,6 +64,16 @@ def test_the_first_two_steps_of_a_walk_are_said_to_be_judged_too_badly(begin, sa
     alarm = alarmed(walking(duration=8.0), (begin, begin + 0.2)).fall_alarm
     assert alarm.probability == 0.95
     assert ('Fewer than two steps were seen until then' in alarm.sentence) == said
+
+
+def test_a_recording_of_half_a_step_says_that_no_step_is_counted_on():
+    """As of a human who runs for 0.4 s, on one foot."""
+    evaluation = with_feet(
+        standing(duration=0.4), loaded=lambda foot: foot.loaded & (foot.name == 'left_foot')
+    )
+    assert 'no further one is counted on' in alarmed(evaluation, (0.0, 0.3)).fall_alarm.sentence
+    rocking = alarmed(standing(duration=4.0), (1.0, 1.3)).fall_alarm
+    assert 'no further one is counted on' not in rocking.sentence
 
 
 def test_of_a_few_instants_nothing_can_be_said():

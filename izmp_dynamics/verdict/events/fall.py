@@ -39,6 +39,9 @@ BRAKED = 0.5
 UNBRAKED = 0.9
 """Share of the largest speed that the body has until it hits the ground [-]."""
 
+LIKELY = 0.5
+"""Probability of a fall from which on it is said that no step is counted on [-]."""
+
 SEARCHED = 2.0
 """The onset is looked for so long before the robot has sunk, the impact so long after [s]."""
 
@@ -231,10 +234,11 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
         if assumed > 0.01 * known:
             sentence += without_orientation(f' for {seconds(assumed)} of it')
     landed = np.array([event.begin for event in events if event.kind == 'touchdown'])
-    if found and fall is None and np.count_nonzero(landed <= at) < 2 <= len(landed):
+    steps = len(landed) > 1 or not all(foot.loaded[largest] for foot in scene.evaluation.feet)
+    if steps and most > LIKELY and fall is None and np.count_nonzero(landed <= at) < 2:
         sentence += (
             ' Fewer than two steps were seen until then, so that no further one is counted on: '
-            'the probability is far too high as a robot, or a human, begins to walk fast.'
+            'the probability is far too high as a robot, or a human, walks fast or runs.'
         )
     return FallAlarmStatistics(
         count=None if too_short else len(found),
