@@ -80,7 +80,7 @@ OVER, LONGEST = 0.05, int(60e9)
 """Half-width of the triangle over which they are averaged [s]; time that is looked at [ns]."""
 
 CONSTANT_SHARE = 0.5
-"""Part of it that is constant from which on offsets are suspected rather than delays [-]."""
+"""Part of it that is constant from which on offsets are named rather than a delay [-]."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -364,23 +364,19 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
     gap = gap[np.isfinite(gap).all(axis=1)]
     if not len(gap):
         return
-    late = tuple(delay_findings(evaluation))
     typical = float(np.median(np.linalg.norm(gap, axis=1)))
     constant = float(np.linalg.norm(np.median(gap, axis=0)))
+    late = tuple(delay_findings(evaluation))
     if typical < GAP_TOLERANCE or (late and constant < CONSTANT_SHARE * typical):
         yield from late
         return
-    groups = 'imu_rotation,accelerometer_bias,ft_offsets,payload'
-    reason = f'the median offset is {1e3 * constant:.0f} mm: mounting, offsets or masses'
-    if constant < CONSTANT_SHARE * typical:
-        groups = 'delays'
-        filtered = np.isfinite(evaluation.filter_bandwidth)
-        reason = f'most of it changes: delays{"" if filtered else ", or noise (see filter)"}'
     yield Finding(
         'calibration_may_help',
         'note',
-        f'IZMP and CoP are {1e3 * typical:.0f} mm apart (median); {reason}.',
-        f'If the robot walks here: izmp calibrate (above all {groups}).',
+        f'IZMP and CoP are {1e3 * typical:.0f} mm apart (median), {1e3 * constant:.0f} mm of it '
+        'constant: mounting, offsets or masses.',
+        'If the robot walks here: izmp calibrate (above all imu_rotation,accelerometer_bias,'
+        'ft_offsets,payload).',
     )
 
 
