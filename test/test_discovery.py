@@ -91,18 +91,11 @@ def test_a_lease_outlives_pauses_and_nothing_is_left_in_shared_memory(name):
         ({}, 'fastdds_profiles.xml', None),
         ({RANGE: 'SUBNET'}, 'fastdds_profiles.xml', 'SUBNET'),
         ({RANGE: 'LOCALHOST'}, 'fastdds_loopback.xml', 'SYSTEM_DEFAULT'),
-        (
-            {RANGE: 'LOCALHOST', 'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
-            'fastdds_profiles.xml',
-            'LOCALHOST',
-        ),
-        (
-            {RANGE: 'LOCALHOST', 'FASTDDS_DEFAULT_PROFILES_FILE': '/my.xml'},
-            'my.xml',
-            'LOCALHOST',
-        ),
+        ({RANGE: 'LOCALHOST', 'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, 'fastdds_profiles.xml',
+         'LOCALHOST'),
+        ({RANGE: 'LOCALHOST', 'FASTDDS_DEFAULT_PROFILES_FILE': '/my.xml'}, 'my.xml', 'LOCALHOST'),
     ],
-)
+)  # fmt: skip
 def test_the_profile_is_that_of_the_user_or_of_the_range(given, profile, left):
     with patched_environment({}):
         for name in (*process._PROFILES, RANGE, 'RMW_IMPLEMENTATION'):

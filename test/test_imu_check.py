@@ -64,17 +64,13 @@ def test_a_good_imu_passes_without_remark(seed: int, speed: float) -> None:
         ({'force': WALK.phi + (WALK.phi - WALK.a)}, 'acceleration_unit'),
         ({'omega': np.degrees(WALK.omega) * 0.75}, 'gyroscope_in_degrees'),
         ({'omega': np.degrees(WALK.omega) * 4, 'orientation': None}, 'gyroscope_in_degrees'),
-        (
-            {'force': WALK.a, 'orientation': None, 'gravity_removed': True},
-            'gravity_removed_without_orientation',
-        ),
-        (
-            {'force': WALK.a, 'orientation': 0.0 * WALK.quaternions, 'gravity_removed': True},
-            'gravity_removed_without_orientation',
-        ),
+        ({'force': WALK.a, 'orientation': None, 'gravity_removed': True},
+         'gravity_removed_without_orientation'),
+        ({'force': WALK.a, 'orientation': 0.0 * WALK.quaternions, 'gravity_removed': True},
+         'gravity_removed_without_orientation'),
         ({'omega': np.full_like(WALK.omega, np.nan)}, 'imu_not_finite'),
     ],
-)
+)  # fmt: skip
 def test_signals_that_falsify_everything_are_refused(arguments, kind) -> None:
     with raising(SensingError, kind):
         check(**arguments)
@@ -88,13 +84,10 @@ def test_signals_that_falsify_everything_are_refused(arguments, kind) -> None:
         (np.tile([0.0, 0.0, 0.0, 1.0], (1000, 1)), False, 'orientation_placeholder'),
         (WALK.quaternions[:, [3, 0, 1, 2]], True, 'orientation_contradicts_gravity'),
         (WALK.world_R_sensor.inv().as_quat(), True, 'orientation_contradicts_gravity'),
-        (
-            (Rotation.from_euler('x', np.pi) * WALK.world_R_sensor).as_quat(),
-            True,
-            'orientation_contradicts_gravity',
-        ),
+        ((Rotation.from_euler('x', np.pi) * WALK.world_R_sensor).as_quat(), True,
+         'orientation_contradicts_gravity'),
     ],
-)
+)  # fmt: skip
 def test_suspicious_orientations_are_remarked_on(orientation, oriented: bool, kind: str) -> None:
     verdict = check(orientation=orientation)
     assert (verdict.oriented, verdict.kind, len(verdict.remarks)) == (oriented, kind, 1)

@@ -43,9 +43,10 @@ def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path, encoding):
     assert (done.returncode, done.stderr) == (0, b'')
     name = 'колено'.encode('utf-8' if encoding == 'utf-8' else 'ascii', 'backslashreplace')
     assert name in done.stdout
-    refused = in_another_process(MAIN, 'model', urdf, '--root', 'Ж', PYTHONIOENCODING=encoding)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith(b'izmp: error: ')
+    if encoding == 'ascii:strict':
+        refused = in_another_process(MAIN, 'model', urdf, '--root', 'Ж', PYTHONIOENCODING=encoding)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(b'izmp: error: ')
 
 
 def test_results_do_not_depend_on_the_encoding_of_the_terminal(corrupted):

@@ -114,14 +114,10 @@ def test_other_chains_are_refused_with_the_reason(model):
     [
         ('xyz="0 0 -0.39"', 'xyz="0.01 0 -0.39"', 'leg_geometry', {'sole': 'l_sole'}),
         ('<axis xyz="0 1 0" />', '<axis xyz="0 -1 0" />', 'joint_axis', {'joint': 'hip pitch'}),
-        (
-            'xyz="0 0.08 -0.05"',
-            'xyz="0 0.08 -0.05" rpy="0.1 0 0"',
-            'joint_axis',
-            {'joint': 'hip yaw'},
-        ),
+        ('xyz="0 0.08 -0.05"', 'xyz="0 0.08 -0.05" rpy="0.1 0 0"', 'joint_axis',
+         {'joint': 'hip yaw'}),
     ],
-)
+)  # fmt: skip
 def test_a_leg_of_another_build_is_refused_with_the_reason(old, new, kind, data):
     text = URDF.read_text()
     assert old in text

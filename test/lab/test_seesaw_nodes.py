@@ -221,17 +221,12 @@ def test_a_state_that_lacks_a_part_is_counted_and_the_next_one_answered(ros, loo
     ('node', 'given', 'error', 'kind', 'data'),
     [
         (SeesawNode, {'robot': 'atlas'}, UnknownNameError, 'unknown_name', {'name': 'atlas'}),
-        (
-            SeesawNode,
-            {'push': '100:lateral'},
-            SimulationError,
-            'push_format',
-            {'text': '100:lateral'},
-        ),
+        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'push_format',
+         {'text': '100:lateral'}),
         (Balance, {'controller': 'pid'}, UnknownNameError, 'unknown_name', {'name': 'pid'}),
         (Balance, {'reference': 'sine'}, SimulationError, 'reference_format', {'text': 'sine'}),
     ],
-)
+)  # fmt: skip
 def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
     with raising(error, kind, **data):
         node(overrides=parameters(**{'robot': 'biped31', **given}))

@@ -342,16 +342,10 @@ POINTS = {'times': np.array([0.0, 0.1]), 'positions': np.zeros((2, 1))}
         ({'positions': np.zeros((2, 2))}, 'positions_missing', {'points': 2}),
         ({'times': np.array([0.1, 0.1])}, 'times_not_increasing', {}),
         ({'positions': np.full((2, 1), math.nan)}, 'not_finite', {}),
-        (
-            {'positions': np.full((2, 1), 9.0)},
-            'joint_limit',
-            {'joint': 'neck_yaw', 'value': 9.0, 'time': 0.0},
-        ),
-        (
-            {'times': np.array([]), 'positions': np.zeros((0, 1))},
-            'positions_missing',
-            {'points': 0},
-        ),
+        ({'positions': np.full((2, 1), 9.0)}, 'joint_limit',
+         {'joint': 'neck_yaw', 'value': 9.0, 'time': 0.0}),
+        ({'times': np.array([]), 'positions': np.zeros((0, 1))}, 'positions_missing',
+         {'points': 0}),
         ({'joint_names': (), 'positions': np.zeros((2, 0))}, 'no_joints', {}),
         ({'times': np.array([0.0, 1e6])}, 'times_out_of_range', {'last': 1e6, 'longest': 600.0}),
         ({'times': np.array([-1.0, 0.0])}, 'times_out_of_range', {'first': -1.0}),
@@ -367,7 +361,7 @@ POINTS = {'times': np.array([0.0, 0.1]), 'positions': np.zeros((2, 1))}
             {'joint': 'l_knee'},
         ),
     ],
-)
+)  # fmt: skip
 def test_wrong_trajectories_are_refused(wrong, kind, data):
     model = load_model(ROBOTS / 'biped31' / 'biped31.urdf')
     with raising(MotionError, kind, **data):
@@ -440,24 +434,12 @@ def test_own_names_of_devices(world, properties):
 @pytest.mark.parametrize(
     ('given', 'error', 'kind', 'data'),
     [
-        (
-            {'gaits': 'walk'},
-            UnknownNameError,
-            'unknown_name',
-            {'denotes': 'property', 'name': 'gaits'},
-        ),
-        (
-            {'gait': 'run'},
-            UnknownNameError,
-            'unknown_name',
-            {'name': 'run', 'valid': ('walk', 'sway', 'none')},
-        ),
-        (
-            {'speed': 'fast'},
-            SimulationError,
-            'property_value',
-            {'property': 'speed', 'value': 'fast'},
-        ),
+        ({'gaits': 'walk'}, UnknownNameError, 'unknown_name',
+         {'denotes': 'property', 'name': 'gaits'}),
+        ({'gait': 'run'}, UnknownNameError, 'unknown_name',
+         {'name': 'run', 'valid': ('walk', 'sway', 'none')}),
+        ({'speed': 'fast'}, SimulationError, 'property_value',
+         {'property': 'speed', 'value': 'fast'}),
         ({'approach': '-1'}, SimulationError, 'property_value', {'property': 'approach'}),
         ({'steps': '2.5'}, SimulationError, 'property_value', {'property': 'steps'}),
         ({'quit': 'yes'}, SimulationError, 'property_value', {'property': 'quit'}),
@@ -465,7 +447,7 @@ def test_own_names_of_devices(world, properties):
         ({'l_foot_pads': 'a, b'}, SimulationError, 'device_count', {'given': 2, 'needed': 4}),
         ({'accelerometers': 'a'}, SimulationError, 'device_count', {'given': 1, 'needed': 3}),
     ],
-)
+)  # fmt: skip
 def test_wrong_properties_are_refused(properties, given, error, kind, data):
     with raising(error, kind, **data):
         Options.read(properties | given)
