@@ -205,7 +205,7 @@ def test_where_nothing_is_wrong_nothing_is_changed(true, walks, tmp_path, capsys
     assert main(['calibrate', str(ideal), '--robot', str(file), '-o', str(out)]) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     gap = re.search(r'Your sensors agree to (0\.\d+) mm: .* nothing to correct', printed)[1]
-    assert 'turns by 0° only' in printed
+    assert 'turns by only 0°' in printed
     page = (out / 'report.html').read_text(encoding='utf-8')
     assert f'<title>biped31: Your sensors agree to {gap} mm</title>' in page.replace('\xa0', ' ')
     assert 'class="verdict fell"' not in page

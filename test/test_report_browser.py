@@ -119,6 +119,31 @@ def test_it_opens_at_the_worst_instant(tab):
     assert tab.run('parts.clock.time') == worst
 
 
+FLAT = """(async () => {
+  const data = JSON.parse(byId("player-document").textContent).scene, host = byId("scene");
+  sketch(data, unpacker(await inflated("player-numbers")), { time: %g });
+  const canvas = host.lastChild, { width, height } = canvas;
+  const seen = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  canvas.remove();
+  const rows = [], columns = [];
+  for (let k = 3; k < seen.length; k += 4) if (seen[k]) {
+    rows.push(Math.floor((k >> 2) / width) / height);
+    columns.push(((k >> 2) %% width) / width);
+  }
+  const range = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [1, 0]);
+  return [range(rows), range(columns), rows.length / (width * height)];
+})()"""
+
+
+def test_before_three_js_is_there_the_robot_is_drawn_flat_where_the_scene_shows_it(tab):
+    assert tab.run('byId("scene").dataset.sketched') == ''
+    (top, bottom), (left, right), share = tab.run(FLAT % 0.0)
+    assert 0.02 < top < 0.3 < 0.7 < bottom < 1.0
+    assert left < 0.5 < right
+    assert 0.01 < share < 0.5
+    assert tab.run(FLAT % 4.2) != [[top, bottom], [left, right], share]
+
+
 def over(tab, plot, x, y, kind, buttons=0):
     """Move or press the mouse over a plot, at shares of its width and height."""
     tab.run(f'parts.plots[{plot}].over.scrollIntoView({{ block: "center" }})')

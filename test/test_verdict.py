@@ -81,7 +81,7 @@ def test_where_the_cop_is_and_how_long_it_lasts_decides_what_a_stay_outside_mean
         assert verdict_of(without(evaluation, 'cop')).state == 'unstable'
     if name == 'edge':
         assert 'CoP stayed' not in verdict.sentence
-        assert 'not outside for long enough to tip the robot' in verdict.sentence
+        assert 'outside too briefly to tip the robot' in verdict.sentence
 
 
 def test_flickering_across_the_edge_is_noise():

@@ -114,8 +114,8 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
         return ''
     if best.trial is None:
         return (
-            f'The robot moves for {motion_time(segments):.1f} s only; to judge a calibration on '
-            f'motion that it has not seen takes {LEAST_MOTION:g} s. {RECORD}'
+            f'The robot moves for only {motion_time(segments):.1f} s; testing a calibration on '
+            f'held-out motion takes {LEAST_MOTION:g} s. {RECORD}'
         )
     left, after = best.trial.errors()
     record = RECORD
@@ -129,7 +129,7 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
     size = f'{1e3 * left.gap:.2g} mm' if np.isfinite(left.gap) else f'{left.rest:.2g} m/s²'
     if _agree(best, gravity):
         return (
-            f'Your sensors agree to {size}: so far apart are {between} (RMS) on motion that was '
+            f'Your sensors agree to {size}: {between} differ by that (RMS) on motion that was '
             'held out. There is nothing to correct, and the robot file stays as it is.'
         )
     if not best.corrected.any():
@@ -199,8 +199,8 @@ def _limits(best: Candidate, rig: Rig) -> Iterator[str]:
         if gains:
             names = f'{names}{", " * bool(names)}{len(gains)} entries of calibration matrices'
         yield (
-            f'Unobservable in this recording, and left alone: {names}. Lift each foot in turn, '
-            'with turns of the body.'
+            f'Not observable in this recording and left unchanged: {names}. Lift each foot in '
+            'turn, with turns of the body.'
         )
     in_air = {part.name for part in best.solution.rows if len(part.values)}
     for foot in rig.feet:
@@ -220,7 +220,7 @@ def _limits(best: Candidate, rig: Rig) -> Iterator[str]:
             'there cannot be distinguished from a gain.'
         )
     if rig.accelerometers:
-        yield 'The further accelerometers are not calibrated, only the IMU.'
+        yield 'Only the IMU is calibrated, not the additional accelerometers.'
 
 
 def remarks(
@@ -239,25 +239,24 @@ def remarks(
         yield (
             'The calibration matrices of the force sensors have 36 numbers each and come from '
             f'{moving:.1f} s of motion; {ENOUGH_FOR_MATRIX:g} s of steps with turns are enough. '
-            'Do not rely on them for other motion than that of the recording; --only '
+            'Do not rely on them for motion unlike that of the recording; --only '
             f'{",".join(DEFAULT_GROUPS)} leaves them out.'
         )
     elif moving < ENOUGH_MOTION:
         yield (
-            f'The robot moves for {moving:.1f} s only. Twenty seconds of steps make the standard '
-            'deviations smaller.'
+            f'The robot moves for only {moving:.1f} s. Twenty seconds of stepping would reduce '
+            'the uncertainty.'
         )
     if 'imu_rotation' in groups and (turn := _turn(segments)) < ENOUGH_TURN:
         yield (
-            f'The robot turns by {turn:.0f}° only: a tilted floor cannot be distinguished from a '
+            f'The robot turns by only {turn:.0f}°: a tilted floor cannot be distinguished from a '
             'tilted IMU. Let it turn about once while it walks.'
         )
     both = {'imu_rotation', 'accelerometer_bias'} <= groups
     if both and (lean := _lean(segments)) < ENOUGH_LEAN:
         yield (
-            f'The root leans by {lean:.1f}° only: tilt of the IMU and bias of the accelerometer '
-            'are known together better than each. Let it lean by 10° to the front and to the '
-            'sides.'
+            f'The root leans by only {lean:.1f}°: tilt of the IMU and bias of the accelerometer '
+            'can hardly be distinguished. Let it lean by 10° forwards and sideways.'
         )
 
 
@@ -313,6 +312,6 @@ def drifts(rows: Sequence[Rows], weight: float) -> Iterator[str]:
         if size * np.ptp(times) > LEAST_DRIFT * weight and size**2 > least * sigma**2:
             yield (
                 f"The offset of the force sensor of foot '{foot}' drifts by {60.0 * size:.2g} ± "
-                f'{60.0 * sigma:.1g} N a minute. What is corrected is its mean: record less at '
-                'once, or tare the sensor while the robot runs (service tare).'
+                f'{60.0 * sigma:.1g} N a minute. Only its mean is corrected: make shorter '
+                'recordings, or tare the sensor while the robot runs (service tare).'
             )

@@ -332,7 +332,7 @@ def why_enough(scene: Scene, track: TrackStatistics) -> str:
                 ' That is less than its uncertainty, but the measured CoP stayed '
                 f'{mm(closest)} inside.'
             )
-    return ' Even if it was wrong by that, it was not outside for long enough to tip the robot.'
+    return ' Even in the worst case it was outside too briefly to tip the robot.'
 
 
 def single_instants(scene: Scene, track: TrackStatistics) -> str:

@@ -20,7 +20,7 @@ FORMAT = 'izmp_dynamics player 1'
 
 TEMPLATE, STYLE = 'player.html.j2', 'player.css'
 
-SCRIPTS = ('load.js', 'clock.js', 'stage.js', 'series.js', 'player.js')
+SCRIPTS = ('load.js', 'clock.js', 'sketch.js', 'stage.js', 'series.js', 'player.js')
 """The page's own code, in this order."""
 
 _VIEWS = {

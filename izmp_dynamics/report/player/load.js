@@ -39,5 +39,8 @@ function unpacker(buffer) {
     buffer, entry.offset, entry.shape.reduce((size, n) => size * n, 1));
 }
 
+// Lets the browser show what there is so far.
+const shown = () => document.hidden || new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+
 // A colour of the page's style sheet.
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -23,14 +23,19 @@ async function play() {
   listEvents(page, clock);
   document.addEventListener('keydown', (event) => key(event, page, clock, times));
   document.documentElement.classList.add('playing');
+  await shown();
+  clock.seek(page.worst);
+  sketch(page.scene, array, clock);
+  await shown();
+  byId('scene').dataset.sketched = '';
   const uPlot = await library('player-uplot', 'uPlot');
   const parts = { clock, plots: makeSeries(uPlot, page, array, clock, byId('panels')) };
-  clock.seek(page.worst);
   const toHash = () => {
     const time = /^#t=([0-9.]+)$/.exec(location.hash);
     if (time) clock.seek(Number(time[1]));
   };
   toHash();
+  await shown();
   addEventListener('hashchange', toHash);
   try {
     parts.stage = makeStage(await three(), page.scene, array, clock, page);

@@ -8,7 +8,7 @@ function makeStage(THREE, data, array, clock, page) {
   renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // the colours of the style sheet as they are
   renderer.shadowMap.enabled = true;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-  host.append(renderer.domElement);
+  host.replaceChildren(renderer.domElement);
   renderer.domElement.tabIndex = 0;
   const scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera(35, 1, 0.1, 80);
   camera.up.set(0, 0, 1);
