@@ -1,5 +1,8 @@
 """Joints and IMU in messages of any type, by the fields that the robot file names."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import yaml
@@ -10,7 +13,9 @@ from izmp_dynamics.bags.cdr_decoder import CdrDecoder
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import ReplayError, RobotFileError, SensingError
+from izmp_dynamics.bags.storage import Channel
+from izmp_dynamics.bags.typestores import choose_types
+from izmp_dynamics.base.errors import BagError, ReplayError, RobotFileError, SensingError
 from izmp_dynamics.base.field_path import Step, Term, parse
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
@@ -236,3 +241,33 @@ def test_joints_in_a_sequence_of_names_and_values():
     np.testing.assert_array_equal(read.positions, [[0.2, np.nan, 0.1], [0.6, np.nan, 0.5]])
     assert read.broken == 1
     assert 'interface_values[1].values' in read.fault
+
+
+def test_a_bag_without_definitions_is_read_by_the_installed_packages(monkeypatch):
+    """As recorders up to Humble write sqlite3 files."""
+    installed = {
+        'my_robot.Flat': {
+            'stamp': 'builtin_interfaces/Time', 'q': 'double[2]', 'name': 'string<8>',
+            'values': 'sequence<float, 4>', 'flags': 'sequence<boolean>',
+        },
+        'builtin_interfaces.Time': {'sec': 'int32', 'nanosec': 'uint32'},
+    }  # fmt: skip
+    for name, fields in installed.items():
+        package, kind = name.split('.')
+        message = SimpleNamespace(get_fields_and_field_types=lambda fields=fields: fields)
+        monkeypatch.setitem(sys.modules, package, SimpleNamespace(__path__=[]))
+        monkeypatch.setitem(sys.modules, f'{package}.msg', SimpleNamespace(**{kind: message}))
+    text = (
+        'builtin_interfaces/Time stamp\nfloat64[2] q\nstring name\nfloat32[] values\nbool[] flags'
+    )
+    flat = 'my_robot/msg/Flat'
+    store = get_typestore(Stores.LATEST)
+    store.register(get_types_from_msg(text, flat))
+    raw = bytes(store.serialize_cdr(zeros(store, flat), flat))
+    found = choose_types(Channel('/flat', flat, 'cdr'), '', print)
+    assert CdrLayout(found, flat, raw).paths == CdrLayout(store, flat, raw).paths
+    monkeypatch.delitem(sys.modules, 'my_robot')
+    monkeypatch.delitem(sys.modules, 'my_robot.msg')
+    with raising(BagError, 'unknown_type') as caught:
+        choose_types(Channel('/flat', flat, 'cdr'), '', print)
+    assert 'mcap' in str(caught.value)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from izmp_dynamics.bags.installed_types import installed_types
 from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import library
@@ -65,8 +66,15 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
         return standard
     if not channel.definition:
         if fitting is None:
-            sentence = f'the bag has no definition of {msgtype}, which is no standard type.'
-            raise BagError(sentence, kind='unknown_type', msgtype=msgtype)
+            try:
+                return installed_types(msgtype)
+            except BagError as error:
+                raise BagError(
+                    f'the bag has no definition of {msgtype}, which is no standard type; source '
+                    'the workspace with its package, or convert the bag to mcap where it is '
+                    'installed (ros2 bag convert), which adds the definition.',
+                    kind='unknown_type', msgtype=msgtype,
+                ) from error  # fmt: skip
         if recorded.startswith(_HASH):
             sentence = f'{msgtype} was recorded with another definition than the usual one.'
             raise BagError(sentence, kind='type_hash_mismatch', msgtype=msgtype)

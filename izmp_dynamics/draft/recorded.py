@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from izmp_dynamics.bags.messages import (
 )
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
-from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.resources import find_resources
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
@@ -135,7 +136,9 @@ def _arrays(bag: BagReader, types: Mapping[str, str]) -> Iterator[str]:
     standard = standard_types().fielddefs
     for topic, msgtype in types.items():
         if msgtype not in standard:
-            arrays = list(float_arrays(bag.decoder(topic).typestore, msgtype))
+            arrays: list[str] = []
+            with suppress(BagError):  # whose definition cannot be read
+                arrays += float_arrays(bag.decoder(topic).typestore, msgtype)
             if arrays:
                 yield (
                     f'Numbers of {topic} that joints.positions and imu may name (type: {msgtype}, '

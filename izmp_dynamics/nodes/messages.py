@@ -55,7 +55,8 @@ def message_class(msgtype: str) -> Any:
         return getattr(importlib.import_module(f'{package}.msg'), name)
     except (ImportError, AttributeError) as error:
         raise ReplayError(
-            f'The message type {msgtype} is not installed here.',
+            f'The message type {msgtype} is not installed here: install the package {package} and '
+            'source its workspace.',
             kind='unknown_message_type',
             msgtype=msgtype,
         ) from error
