@@ -6,17 +6,13 @@ number smears the jitter into the result (on a walking iCub's log with a 4 Hz cu
 difference of the filtered joint positions had an error of 9.9 rad/s² rms, where resampling leaves
 0.4), so each contiguous segment is resampled to an even grid, filtered there and read off at the
 stamps. Straight lines do for that: cubics take the noise of real signals for slopes. The ticks of
-the grid are multiples of the period since the epoch, the same for every window of a log. For the
-same reason joint positions should be filtered before they are differentiated; `acd` does that when
-it is given a filter.
+the grid are multiples of the period since the epoch, the same for every window of a log.
 
 `CausalLowPass` is for running systems: by sample number, started in steady state.
-Both take a stream in pieces with `extend` and `flush`, and give the numbers of their `batch`.
+Rows that are not finite are answered with NaN and do not enter a filter.
 
 Both passes of the zero-phase filter attenuate: at the cut-off the amplitude is 1/2, not 1/√2.
 """
-
-import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +20,7 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfilt, sosfilt_zi, sosfiltfilt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.errors import SensingError, ShapeError
-from izmp_dynamics.signals.differences import check_increasing
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import DelayedFilter
 
@@ -52,12 +47,6 @@ def butterworth(cutoff: float, period: float, order: int) -> Array:
             kind='cutoff_above_nyquist',
             cutoff=cutoff,
             rate=1.0 / period,
-        )
-    if order < 1:
-        raise SensingError(
-            f'The order of the low-pass must be 1 or more, not {order}.',
-            kind='filter_order',
-            order=order,
         )
     sections: Array = butter(order, cutoff, fs=1.0 / period, output='sos')
     return sections
@@ -102,17 +91,14 @@ class ZeroPhaseLowPass:
 
         Args:
             stamps: (T,) strictly increasing [ns].
-            values: (T, m); NaN is left out, and stays NaN in the result.
+            values: (T, m).
 
         Returns:
             (T, m) filtered values at the same stamps.
         """
-        stamps, values = _checked(stamps, values)
         filtered = np.full(values.shape, np.nan)
-        for rows, group in _alike(values):
-            for part in _segments(stamps, rows, nanoseconds(self.max_gap)):
-                chosen = np.ix_(part, group)
-                filtered[chosen] = self._filter(stamps[part], values[chosen])
+        for part in _segments(stamps, values, nanoseconds(self.max_gap)):
+            filtered[part] = self._filter(stamps[part], values[part])
         return filtered
 
     def _filter(self, stamps: Stamps, values: Array) -> Array:
@@ -163,8 +149,7 @@ class CausalLowPass:
     """Low-pass for running systems: one sample in, one sample out.
 
     It starts, and starts again after a gap, in the steady state of the first sample, so there is
-    no transient. A number that is not finite is answered with NaN and does not enter the filter;
-    the other columns go on.
+    no transient.
 
     Args:
         cutoff: frequency of -3 dB [Hz].
@@ -187,67 +172,28 @@ class CausalLowPass:
     def reset(self) -> None:
         """Discard all samples."""
         self._state: Array | None = None
-        self._last: Stamps = np.empty(0, dtype=np.int64)
-
-    def batch(self, stamps: Stamps, values: Array) -> Array:
-        """Filter samples (T, m) from the start of a log; leaves the state of `extend` alone."""
-        stamps, values = _checked(stamps, values)
-        fresh = copy.copy(self)
-        fresh.reset()
-        return fresh.extend(stamps, values)
+        self._last = 0
 
     def extend(self, stamps: Stamps, values: Array) -> Array:
         """Filter the next samples (T, m) of a stream, at stamps (T,) that increase [ns]."""
-        if self._state is None:
-            self._state = np.zeros((*self._steady.shape[:2], values.shape[1]))
-            self._last = np.zeros(values.shape[1], dtype=np.int64)
         filtered = np.full(values.shape, np.nan)
-        for rows, columns in _alike(values):
-            for part in _segments(stamps, rows, self._gap):
-                chosen = np.ix_(part, columns)
-                filtered[chosen] = self._run(stamps[part], values[chosen], columns)
+        for part in _segments(stamps, values, self._gap):
+            if self._state is None or stamps[part[0]] - self._last > self._gap:
+                self._state = self._steady * values[part[0]]
+            filtered[part], self._state = sosfilt(
+                self._sections, values[part], axis=0, zi=self._state
+            )
+            self._last = stamps[part[-1]]
         return filtered
 
     def flush(self) -> Array:
         """Return what is left at the end of the stream: nothing, as it answers at once."""
-        return np.empty((0, len(self._last)))
-
-    def _run(self, stamps: Stamps, values: Array, columns: npt.NDArray[np.intp]) -> Array:
-        assert self._state is not None
-        state = self._state[:, :, columns]
-        starts = (self._last[columns] == 0) | (stamps[0] - self._last[columns] > self._gap)
-        state = np.where(starts, self._steady * values[0], state)
-        filtered: Array
-        filtered, self._state[:, :, columns] = sosfilt(self._sections, values, axis=0, zi=state)
-        self._last[columns] = stamps[-1]
-        return filtered
+        return np.empty((0, 0))
 
 
-def _checked(stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
-    stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 2 or len(values) != len(stamps):
-        raise ShapeError('values', f'({len(stamps)}, m)', values.shape)
-    check_increasing(stamps)
-    return stamps, values
-
-
-def _alike(values: Array) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Group the columns whose finite values are in the same rows: (rows, columns) each."""
-    present = np.isfinite(values.T)
-    if present.all():
-        return [(np.arange(len(values)), np.arange(values.shape[1]))]
-    groups: dict[bytes, list[int]] = {}
-    for column, mask in enumerate(present):
-        groups.setdefault(mask.tobytes(), []).append(column)
-    return [
-        (np.flatnonzero(present[group[0]]), np.asarray(group, dtype=np.intp))
-        for group in groups.values()
-    ]
-
-
-def _segments(stamps: Stamps, rows: npt.NDArray[np.intp], gap: int) -> list[npt.NDArray[np.intp]]:
-    """Split `rows` where their stamps are further apart than `gap` [ns]."""
+def _segments(stamps: Stamps, values: Array, gap: int) -> list[npt.NDArray[np.intp]]:
+    """Rows of the finite samples, split where stamps are further apart than `gap` [ns]."""
+    rows = np.flatnonzero(np.isfinite(values).all(axis=1))
     ends = np.flatnonzero(np.diff(stamps[rows]) > gap) + 1
     return [part for part in np.split(rows, ends) if len(part)]
 
