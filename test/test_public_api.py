@@ -37,6 +37,7 @@ WITHOUT_UNIT = {
     'soles',
     'rows',
     'fall_alarm',
+    'fall_assumed',
 }  # fmt: skip; rotations, unit vectors, masks, indices
 
 
