@@ -31,6 +31,7 @@ FLOORS = (  # from the ground up; a room may import from those on floors below i
     'izmp_dynamics.sensing',
     'izmp_dynamics.dynamics',
     'izmp_dynamics.stability',
+    'izmp_dynamics.estimation',
     'izmp_dynamics.pipeline',
     'izmp_dynamics.results',
     'izmp_dynamics.engine',
@@ -55,7 +56,7 @@ FLOORS = (  # from the ground up; a room may import from those on floors below i
     'izmp_lab.cli',
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
-CORE = ('base', 'model', 'signals', 'sensing', 'dynamics', 'stability')
+CORE = ('base', 'model', 'signals', 'sensing', 'dynamics', 'stability', 'estimation')
 FORBIDDEN_IN_CORE = {'rclpy', 'rosbags', 'mcap', 'mujoco', 'matplotlib'}
 CODE = sorted([*PACKAGE.rglob('*.py'), *LABORATORY.rglob('*.py')])
 IN_ROS = {  # packages without a telling suffix, and their dependency where it has another name

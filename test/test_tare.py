@@ -10,7 +10,7 @@ import pytest
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline import unloaded
-from izmp_dynamics.pipeline.feet import FeetStage
+from izmp_dynamics.pipeline.feet import FeetStage, mr_ad_states
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.unloaded import EDGE, UnloadedFeet
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -53,8 +53,10 @@ class Feet:
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
         root, unknown_R = root_state(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
-        feet = self.stage.evaluate(joints, root, unknown_R)
-        self.stage.show(joints, feet, MrAd(self.rig.model).of_states(feet.states)[0])
+        states = mr_ad_states(joints, root)
+        mr_ad, _ = MrAd(self.rig.model).of_states(states)
+        feet = self.stage.evaluate(joints, states, unknown_R, None, mr_ad)
+        self.stage.show(joints, feet, mr_ad)
         return feet
 
     def reading_in_air(self, k, phi, q):

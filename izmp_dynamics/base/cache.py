@@ -27,7 +27,8 @@ _log = logging.getLogger(__name__)
 
 _PACKAGES = ('izmp_dynamics', 'izmp_lab')
 _ROOMS = (
-    'base', 'bags', 'dynamics', 'files', 'model', 'pipeline', 'sensing', 'signals', 'stability',
+    'base', 'bags', 'dynamics', 'estimation', 'files', 'model', 'pipeline', 'sensing', 'signals',
+    'stability',
 )  # fmt: skip
 KERNELS = (*(f'izmp_dynamics/{room}' for room in _ROOMS), 'izmp_lab/walking')
 """The rooms of all kernels, and of the constants that they read: they import no other room."""

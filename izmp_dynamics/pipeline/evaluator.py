@@ -149,11 +149,12 @@ class Evaluator:
             R = self.world.orientation.at(joints.stamps, joints.moving)
             world = WorldState(R, nowhere, nowhere)
         normals = self.ground.normals(joints, world)
-        feet = self.feet.evaluate(joints, root, world.R, normals)
-        ground = self.ground.evaluate(joints, root, world, feet)
-        mr_ad, com = self._mr_ad(joints, feet.states)
-        self.feet.show(joints, feet, mr_ad)
+        states = mr_ad_states(joints, root)
+        mr_ad, com = self._mr_ad(joints, states)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
+        feet = self.feet.evaluate(joints, states, world.R, normals, wrenches['mr_ad'])
+        ground = self.ground.evaluate(joints, root, world, feet)
+        self.feet.show(joints, feet, mr_ad)
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()
         points, margins = ground.judge(wrenches)

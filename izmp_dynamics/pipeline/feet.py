@@ -32,7 +32,7 @@ class FeetState:
         wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
         readings: (K, F, 6) of the sensors in their frames; NaN where they are not known [N, N·m].
         wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
-        states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`.
+        shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
     """
 
     soles: Soles
@@ -41,7 +41,7 @@ class FeetState:
     wrench: ContactWrench | None
     readings: Array
     wrenches: Array
-    states: Array
+    shares: Array
 
 
 class FeetStage(Stage):
@@ -78,26 +78,31 @@ class FeetStage(Stage):
     def evaluate(
         self,
         joints: JointKinematics,
-        root: RootState,
+        states: Array,
         world_R_root: Array,
-        normals: Array | None = None,
+        normals: Array | None,
+        mr_ad: Array,
     ) -> FeetState:
         """Evaluate decided instants.
 
         Args:
             joints: at K instants.
-            root: at the same instants; its φ stands for "up" where no orientation is known.
+            states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`; the φ of the root stands
+                for "up" where no orientation is known.
             world_R_root: (K, 3, 3) orientation of the root; NaN where it is not known.
             normals: (K, 3) of the ground, if it is not for the feet to say.
+            mr_ad: (K, 6) contact wrench by the motion, for feet without sensors; NaN if unknown.
         """
-        states, readings = mr_ad_states(joints, root), self._readings(joints)
+        readings, rig = self._readings(joints), self.rig
         found = self._feet.evaluate(
-            states, readings, world_R_root, normals, self.rig.contact_force
+            states, readings, world_R_root, normals, rig.contact_force, mr_ad, rig.minimum_force
         )
         soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
         complete = len(self._sensed) > 0 and all(self._sensed)
         total = ContactWrench.from_array(found.total) if complete else None
-        return FeetState(soles, found.loaded, found.most, total, readings, found.wrenches, states)
+        return FeetState(
+            soles, found.loaded, found.most, total, readings, found.wrenches, found.shares
+        )
 
     def show(self, joints: JointKinematics, feet: FeetState, mr_ad: Array) -> None:
         """Show feet to what looks for drifting offsets, beside wrenches (K, 6) of MR-AD."""

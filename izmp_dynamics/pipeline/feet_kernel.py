@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.vectors import add, cross, dot, rotate, scale, store, vector
+from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
+from izmp_dynamics.estimation.contact import carrying
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
@@ -22,6 +23,9 @@ Flags = npt.NDArray[np.bool_]
 
 PASSES = 3
 """So often the plane through balls is found anew: one is enough for balls of one size."""
+
+STEP = 1e-6
+"""Of the difference quotients that give the velocities of soles [s]."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class PackedFeet:
         world_R_root: Array,
         normals: Array | None,
         contact_force: float,
+        wrench: Array | None = None,
+        minimum_force: float = 0.0,
     ) -> 'FeetAtInstants':
         """Place the soles, bring the measured wrenches to the root, and find which feet stand.
 
@@ -100,9 +106,13 @@ class PackedFeet:
             world_R_root: (T, 3, 3); where it is NaN, φ points up.
             normals: (T, 3) of the ground, if it is not for the feet to say.
             contact_force: normal force from which on a foot is loaded [N].
+            wrench: (T, 6) contact wrench of MR-AD, where a foot has no force; where it is not
+                known, the heights of the soles decide.
+            minimum_force: vertical force below which such feet do not carry [N].
         """
         count, feet = len(states), len(self.senses)
         stated = np.empty((0, 3)) if normals is None else np.array(normals)
+        contact = np.full((count, 6), np.nan) if wrench is None else np.array(wrench)
         found = FeetAtInstants(
             np.empty((count, feet, POSE)),
             np.empty((count, len(self.corners), 3)),
@@ -111,11 +121,12 @@ class PackedFeet:
             np.empty((count, 6)),
             np.empty((count, feet), np.bool_),
             np.empty(count, np.intp),
+            np.empty((count, feet)),
         )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
             self.chains, self.below, self.corners, self.foot, self.points, self.radii, states,
-            readings, world_R_root, stated, contact_force, *found,
+            readings, world_R_root, stated, contact_force, contact, minimum_force, *found,
         )  # fmt: skip
         return found
 
@@ -132,6 +143,8 @@ class FeetAtInstants(NamedTuple):
         total: (T, 6) their sum.
         loaded: (T, F) which feet carry load.
         most: (T,) the foot that carries most.
+        shares: (T, F) of the contact force on each foot, estimated; NaN where it is measured or
+            not known.
     """
 
     poses: Array
@@ -141,6 +154,7 @@ class FeetAtInstants(NamedTuple):
     total: Array
     loaded: Flags
     most: npt.NDArray[np.intp]
+    shares: Array
 
 
 def _chain(part: RobotModel | None) -> tuple[Indices, Array]:
@@ -177,6 +191,8 @@ def _evaluate(
     world_R_root: Array,
     normals: Array,
     contact_force: float,
+    contact: Array,
+    minimum_force: float,
     soles: Array,
     corners: Array,
     forces: Array,
@@ -184,14 +200,17 @@ def _evaluate(
     total: Array,
     loaded: Flags,
     most: npt.NDArray[np.intp],
+    shares: Array,
 ) -> None:
     """Write what `PackedFeet.evaluate` returns."""
     n = (states.shape[1] - ROOT) // 3
     poses, sensor = np.empty((len(bodies), POSE)), np.empty(POSE)
+    later, places = np.empty_like(poses), np.empty((2, len(foot), 3))
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
     felt, up = np.full((len(senses), 3), np.nan), np.empty(3)  # NaN without a sensor
     forces[:] = np.nan
     wrenches[:] = np.nan
+    shares[:] = np.nan
     for t in range(len(states)):
         body_poses(joints, bodies, states[t, ROOT : ROOT + n], poses)
         corner = end = 0
@@ -222,12 +241,62 @@ def _evaluate(
         oriented = np.isfinite(world_R_root[t, 2]).all()
         for k in range(3):
             up[k] = world_R_root[t, 2, k] if oriented else states[t, k]
+        carries = -1
+        if not np.isfinite(forces[t]).all():
+            up /= np.sqrt(dot(vector(up, 0), vector(up, 0)))
+            moved = states[t, ROOT : ROOT + n] + STEP * states[t, ROOT + n : ROOT + 2 * n]
+            body_poses(joints, bodies, moved, later)
+            _move(poses, later, carriers[:, 0], radii, foot, up, states[t], corners[t], places)
+            carries = carrying(
+                contact[t], up, places[0], places[1], foot, minimum_force, loaded[t], shares[t]
+            )
         if points.any():
             _stand_on_points(
                 points, radii, felt, up, oriented, normals[t : t + 1], foot, contact_force,
-                soles[t], corners[t], forces[t], loaded[t],
+                carries >= 0, soles[t], corners[t], forces[t], loaded[t],
             )  # fmt: skip
-        most[t] = stand(forces[t], corners[t], foot, up, contact_force, loaded[t])
+        most[t] = carries
+        if carries < 0:
+            shares[t] = np.nan
+            most[t] = stand(forces[t], corners[t], foot, up, contact_force, loaded[t])
+
+
+@kernel
+def _move(
+    poses: Array,
+    later: Array,
+    carriers: Indices,
+    radii: Array,
+    foot: Indices,
+    up: Array,
+    state: Array,
+    corners: Array,
+    places: Array,
+) -> None:
+    """Write corners (C, 3) of soles [m], and what moves there but for the root's velocity [m/s].
+
+    Those of balls are their lowest points.
+
+    Args:
+        poses: (B, 12) of the bodies.
+        later: (B, 12) after `STEP`.
+        carriers: (F,) the bodies that carry the soles.
+        radii: (F,) of balls [m]; NaN of other feet.
+        foot: (C,) which foot each corner belongs to.
+        up: (3,) unit vector.
+        state: φ, ω, … of the root.
+        corners: (C, 3) of the soles, of balls their centres [m].
+        places: (2, C, 3) out.
+    """
+    for c in range(len(foot)):
+        f = foot[c]
+        at, now, then = vector(corners[c], 0), poses[carriers[f]], later[carriers[f]]
+        if np.isfinite(radii[f]):
+            at = add(at, scale(-radii[f], vector(up, 0)))
+        on_body = rotate_back(now, add(at, scale(-1.0, vector(now, POSITION))))
+        shift = add(add(rotate(then, on_body), vector(then, POSITION)), scale(-1.0, at))
+        store(places[0, c], 0, at)
+        store(places[1, c], 0, add(scale(1.0 / STEP, shift), cross(vector(state, 3), at)))
 
 
 @kernel
@@ -240,6 +309,7 @@ def _stand_on_points(
     stated: Array,
     foot: Indices,
     contact_force: float,
+    is_given: bool,
     soles: Array,
     corners: Array,
     forces: Array,
@@ -259,10 +329,11 @@ def _stand_on_points(
         stated: (1, 3) normal of the ground, (0, 3) if it is that of the feet.
         foot: (C,) which foot each corner belongs to.
         contact_force: normal force from which on a foot is loaded [N].
+        is_given: whether it is known which feet carry load.
         soles: (F, 12) poses, with the centres of balls; out: their points on the ground.
         corners: (C, 3) likewise [m].
         forces: (F,) normal forces [N]; changed for points.
-        loaded: (F,) scratch.
+        loaded: (F,) which feet carry load, if it is given; else scratch.
     """
     centres = soles[:, POSITION:].copy()
     if len(stated):
@@ -273,7 +344,8 @@ def _stand_on_points(
     level_axes(vector(vertical, 0), level)
     for _ in range(PASSES):
         _touch(points, radii, felt, n, centres, foot, soles, corners, forces)
-        stand(forces, corners, foot, vertical, contact_force, loaded)
+        if not is_given:
+            stand(forces, corners, foot, vertical, contact_force, loaded)
         known = level_normal(soles[:, POSITION:], loaded & points, vertical, level, n)
     if known == 2 or oriented:
         _touch(points, radii, felt, n, centres, foot, soles, corners, forces)

@@ -45,6 +45,7 @@ class Ground:
         plane: n·(x − p0) = 0.
         feet: all soles.
         loaded: (K, F) which feet carry load.
+        shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
         feet_wrench: (K,) sum of the measured contact wrenches about the root origin; None unless
             every foot has a sensor.
         minimum_force: normal force below which there is no ZMP [N].
@@ -54,6 +55,7 @@ class Ground:
     plane: GroundPlane
     feet: Soles
     loaded: npt.NDArray[np.bool_]
+    shares: Array
     feet_wrench: ContactWrench | None
     minimum_force: float
     frame: GroundFrame | None = None
@@ -63,7 +65,8 @@ class Ground:
         """No ground and no feet at `count` instants."""
         nowhere = np.full((count, 3), np.nan)
         plane, feet = GroundPlane(nowhere, nowhere), Soles.of((), count)
-        return cls(plane, feet, np.zeros((count, 0), dtype=np.bool_), None, 0.0)
+        nobody = np.zeros((count, 0))
+        return cls(plane, feet, nobody.astype(np.bool_), nobody, None, 0.0)
 
     @property
     def is_known(self) -> bool:
@@ -82,6 +85,7 @@ class Ground:
             GroundPlane(self.plane.normal[rows], self.plane.point[rows]),
             self.feet.select(rows),
             self.loaded[rows],
+            self.shares[rows],
             None if wrench is None else ContactWrench(wrench.force[rows], wrench.moment[rows]),
             self.minimum_force,
             None if frame is None else GroundFrame(frame.R[rows], frame.p[rows]),
@@ -223,6 +227,7 @@ class GroundStage(Stage):
             self._plane(feet, joints, root, world, frame),
             feet.soles,
             feet.loaded,
+            feet.shares,
             feet.wrench,
             self.rig.minimum_force,
             frame,

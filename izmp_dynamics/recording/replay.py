@@ -176,6 +176,7 @@ class Collector:
                 nothing[:, 0] if sole.normal_force is None else sole.normal_force,
             )
             yield f'{k}.loaded', results.loaded[:, k]
+            yield f'{k}.share', results.ground.shares[:, k]
 
     def evaluation(
         self,
@@ -248,6 +249,7 @@ class Collector:
             sole=self._join(f'{k}.sole'),
             normal_force=self._join(f'{k}.normal_force'),
             loaded=self._join(f'{k}.loaded'),
+            share=self._join(f'{k}.share'),
             axes=self._join(f'{k}.axes'),
             sensor=None if rig.sensor is None else self._join(f'{k}.sensor'),
             normal_only=rig.normal_only,

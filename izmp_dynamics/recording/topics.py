@@ -59,12 +59,15 @@ class SignalTopics:
         if robot.imu.from_position:
             self._require_pose()
         without = [foot.name for foot in robot.feet if foot.wrench is None]
-        if 0 < len(without) < len(robot.feet):
+        if without:
+            some = len(without) < len(robot.feet)
+            begin = 'There is no measured CoP, and contact' if some else 'Contact'
             self.missing.append(
                 Finding(
                     'foot_without_wrench',
                     'note',
-                    f'There is no measured CoP: the robot file states no wrench for {without[0]}.',
+                    f'{begin} is estimated, not measured: the robot file states no wrench for '
+                    f'{list_names(without)}.',
                 )
             )
         normal_only = [foot.name for foot in self.robot.feet if _is_normal_only(foot)]

@@ -68,6 +68,8 @@ class Foot:
         held_joints: movable joints between root and sole without a publisher, held at zero, so
             that the position of the foot is not known.
         sign: of its force sensor in the robot file, 1 or −1.
+        share: (K,) of the contact force that it carries, estimated [-]; NaN where its force is
+            measured or nothing is known, None where nothing was estimated.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Foot:
     only_normal_found: bool = False
     held_joints: tuple[str, ...] = ()
     sign: int = 1
+    share: Array | None = None
 
 
 @dataclass(frozen=True)

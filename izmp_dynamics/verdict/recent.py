@@ -205,6 +205,7 @@ class Recent:
                 [np.full(1, np.nan) if force is None else force for force in forces]
             ),
             loaded=loaded[:, k],
+            share=np.concatenate([ground.shares[:, k] for ground in grounds]),
             axes=np.concatenate([ground.soles[k].R for ground in grounds]),
             normal_only=bool(stated.wrench and stated.wrench.normal_only),
             sign=stated.wrench.sign if stated.wrench else 1,

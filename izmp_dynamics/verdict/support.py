@@ -46,14 +46,16 @@ class Support(Coordinates):
 
     @cached_property
     def in_flight(self) -> Mask:
-        """(K,) whether every foot measures its force and none carries load.
+        """(K,) whether the load of every foot is measured or estimated and none carries any.
 
         Where neither this nor `loaded` holds, nothing is known about the support.
         """
         feet = self.evaluation.feet
         measured: Mask = np.full(self._count, bool(feet))
         for foot in feet:
-            measured &= np.isfinite(foot.normal_force)
+            measured &= np.isfinite(
+                foot.normal_force if foot.share is None else np.fmax(foot.normal_force, foot.share)
+            )
         return measured & ~self.loaded
 
     @property

@@ -1,0 +1,139 @@
+"""Which feet carry load and how much, where no sensor measures it."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
+
+from izmp_dynamics.estimation.contact import LEAST_NORM, carrying, foot_wrenches
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
+
+from .pipeline_signals import evaluate
+from .quadruped import LEGS, RADII, rig_of, stand
+
+SQUARE = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])
+WEIGHT = 300.0
+SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
+FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
+
+
+def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05):
+    """Loaded feet, shares and the foot that carries most, of two feet 0.2 m apart."""
+    R = np.eye(3) if slope is None else slope
+    middles = np.array([[0.0, 0.1, heights[0]], [ahead, -0.1, heights[1]]])
+    corners = np.concatenate([SQUARE + middle for middle in middles])
+    velocities = np.tile([0.3, 0.1, 0.0], (8, 1))
+    velocities[:, 0] += np.repeat(speeds, 4)
+    up = np.array([0.0, 0.0, 1.0])
+    at, root = R @ [*point, 0.0], R @ [0.0, 0.0, 0.8]
+    wrench = np.concatenate([force * up, np.cross(at - root, force * up)])
+    loaded, shares = np.empty(2, dtype=bool), np.empty(2)
+    most = carrying(
+        wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0, loaded,
+        shares,
+    )  # fmt: skip
+    return loaded.tolist(), shares, most
+
+
+@pytest.mark.parametrize('slope', [None, SLOPE], ids=['level', 'slope'])
+@pytest.mark.parametrize(
+    ('point', 'moves', 'expected'),
+    [
+        ((0.0, 0.02), {}, [True, True]),
+        ((0.0, 0.1), {}, [True, True]),  # both rest: the second one may carry a little
+        ((0.0, 0.1), {'speeds': (0.0, 0.05)}, [True, False]),
+        ((0.02, -0.02), {'speeds': (0.0, 0.05)}, [True, True]),  # it lands and takes the load
+        ((0.05, -0.1), {'speeds': (0.4, 0.0), 'heights': (0.005, 0.0)}, [False, True]),
+        ((0.05, -0.1), {'heights': (SAME_HEIGHT + 1e-3, 0.0)}, [False, True]),
+        ((0.0, 0.1), {'heights': (0.0, 0.04)}, [True, False]),
+        ((0.0, 0.14), {'speeds': (0.0, 0.5), 'heights': (0.0, 0.003)}, [True, False]),
+    ],
+)
+def test_a_foot_carries_if_it_touches_rests_and_the_wrench_leans_on_it(
+    point, moves, expected, slope
+):
+    loaded, shares, most = estimate(point, slope=slope, **moves)
+    assert loaded == expected
+    assert shares.sum() == pytest.approx(1.0)
+    assert most == shares.argmax()
+    assert (shares[np.logical_not(loaded)] == 0.0).all()
+
+
+def test_no_foot_carries_in_flight_and_nothing_is_said_of_what_is_unknown():
+    loaded, shares, most = estimate((0.0, 0.1), force=10.0, heights=(0.0, -0.01))
+    assert (loaded, shares.tolist(), most) == ([False, False], [0.0, 0.0], 1)
+    assert estimate((np.nan, 0.1))[2] == -1
+
+
+@pytest.mark.parametrize('point', [(0.0, 0.0), (0.03, 0.05), (-0.05, -0.08), (0.05, 0.13)])
+def test_the_shares_are_those_of_least_moments_and_norm(point):
+    """As non-negative least squares find them, with the sum as a heavy row."""
+    middles = np.array([[0.0, 0.1], [0.05, -0.1]])
+    sides = np.sqrt(np.array([0.1, 0.05]) ** 2 + 0.005**2)
+    rows = [1e5 * np.ones((1, 2)), (middles / sides).T, np.sqrt(LEAST_NORM) * np.eye(2)]
+    right = np.concatenate([[1e5], point / sides, np.zeros(2)])
+    expected, _ = nnls(np.concatenate(rows), right)
+    np.testing.assert_allclose(estimate(point)[1], expected, atol=1e-6)
+
+
+def test_the_wrenches_of_the_feet_add_up_and_their_cops_are_equally_far_from_the_middles():
+    random = np.random.default_rng(3)
+    wrench, middles = random.normal(size=(5, 6)), random.normal(size=(5, 3, 3))
+    wrench[:, 2] += 10.0
+    shares = random.dirichlet(np.ones(3), 5)
+    found = foot_wrenches(wrench, shares, middles)
+    np.testing.assert_allclose(found.sum(axis=1), wrench, atol=1e-12)
+    about = found[..., 3:] - np.cross(middles, found[..., :3])
+    np.testing.assert_allclose(
+        about / shares[..., None],
+        np.repeat(about[:, :1] / shares[:, :1, None], 3, axis=1),
+        atol=1e-9,
+    )
+    np.testing.assert_allclose(found[..., :3], shares[..., None] * wrench[:, None, :3])
+
+
+@pytest.fixture(scope='module')
+def rig(tmp_path_factory):
+    """The quadruped, whose feet measure nothing."""
+    feet = [
+        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius}
+        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
+    ]
+    return rig_of(tmp_path_factory.mktemp('quadruped'), feet=feet)
+
+
+def results(rig, stance):
+    """What the pipeline makes of a stance, where MR-AD is known."""
+    found = evaluate(Evaluator(rig), [stance.signals()])
+    return found.select(np.isfinite(found.wrenches['mr_ad'][:, 0]))
+
+
+@pytest.mark.parametrize('slope', [np.eye(3), SLOPE], ids=['level', 'slope'])
+@pytest.mark.parametrize(
+    ('carries', 'com'),
+    [(FOUR, (0.03, -0.02)), (THREE, (0.05, 0.03)), (TROT, (0.04, 0.026))],
+    ids=['stand', 'crawl', 'trot'],
+)
+def test_the_legs_of_a_quadruped_are_found_while_all_of_it_stands_still(rig, carries, com, slope):
+    """A lifted foot rests as the others do: it is known by the facet."""
+    found = results(rig, stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope))
+    assert len(found.stamps) > 20
+    np.testing.assert_array_equal(found.loaded, np.tile(carries, (len(found.stamps), 1)))
+    assert np.isfinite(found.margins['mr_ad']).all()
+
+
+def test_the_loads_of_a_crawl_are_those_of_statics(rig):
+    """Three legs determine theirs, but for the slope under the balls: r · sin(slope) is 5 mm."""
+    true, found = [], []
+    for leg in range(4):
+        carries = np.ones(4, dtype=bool)
+        carries[leg] = False
+        away = -np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])[leg] * [0.05, 0.035]
+        stance = stand(rig, away, np.tile(carries, (40, 1)), slope=SLOPE)
+        shares = results(rig, stance).ground.shares
+        load = stance.forces[0] @ stance.normal
+        true.append(load / load.sum())
+        found.append(shares[10])
+    np.testing.assert_allclose(found, true, atol=0.03)
+    assert np.corrcoef(np.ravel(true), np.ravel(found))[0, 1] > 0.99
