@@ -22,7 +22,7 @@ LOCK := requirements.lock
 EXTRAS := .[offline,sim,page,plots,fleet,view,human,test,docs]
 ROBOT := robots/biped31/robot.yaml
 LOGS ?=
-PAGES := paper itu_biped angular_momentum seesaw $(if $(LOGS),real)
+PAGES := paper itu_biped angular_momentum seesaw quadruped $(if $(LOGS),real)
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.

@@ -53,10 +53,10 @@ def all_measured(scene: Scene) -> bool:
 def touchdowns(scene: Scene) -> Touchdowns:
     """Find when the next feet come, and whether the capture point is within them.
 
-    Feet that land within a quarter of the tipping time constant come together.
+    Feet that land within half of the tipping time constant come together: so briefly none tips.
     """
     known = np.flatnonzero(scene.support_known)
-    time, width = scene.timeline.time[known], scene.averaging_time / 2
+    time, width = scene.timeline.time[known], scene.averaging_time
     loaded: Mask = np.stack([foot.loaded[known] for foot in scene.evaluation.feet], axis=1)
     on_line = (scene.loaded & ~scene.spans_area)[known]
     comes = np.zeros(len(known), dtype=np.bool_)

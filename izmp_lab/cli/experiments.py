@@ -185,6 +185,12 @@ def _seesaw(options: argparse.Namespace) -> Any:
     return SeesawStudy.quick(options.robot) if options.quick else SeesawStudy(options.robot)
 
 
+def _quadruped(options: argparse.Namespace) -> Any:
+    from izmp_lab.studies.quadruped.study import QuadrupedStudy
+
+    return QuadrupedStudy(('go2',)) if options.quick else QuadrupedStudy()
+
+
 def _fall_alarm(options: argparse.Namespace) -> Any:
     from izmp_lab.studies.fall_alarm.study import FallStudy
 
@@ -258,6 +264,13 @@ _EXPERIMENTS = {
         'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
         'two plants and the IZMP on the moving board, as {files}. {kept}',
         _add_seesaw_options,
+    ),
+    'quadruped': _Experiment(
+        'izmp_lab.studies.quadruped.page',
+        _quadruped,
+        'Go2, ANYmal C and Solo12 stand, crawl, trot and are pushed',
+        'Let quadrupeds on ball feet stand, crawl and trot in MuJoCo, and compare their IZMP with '
+        'the true CoP and the pushes that are found with those that were: {files}. {kept}',
     ),
     'fall_alarm': _Experiment(
         'izmp_lab.studies.fall_alarm.page',

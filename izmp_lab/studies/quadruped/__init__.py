@@ -1,0 +1,1 @@
+"""Quadrupeds on ball feet."""
