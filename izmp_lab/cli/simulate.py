@@ -8,6 +8,7 @@ from typing import Any
 
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.cli.cluster_options import at_least
 from izmp_dynamics.cli.progress import progress_bar
 from izmp_lab.cli.plan import add_walk_options, notes, walk_parameters
 
@@ -189,10 +190,13 @@ def _add_quadruped(motions: Any) -> None:
         '--noise', metavar='UNIT', help='the IMU has the noise of this one: xsens_mti20'
     )
     parser.add_argument(
-        '--encoder-bits', type=int, metavar='N', help='joint positions in steps of 2π / 2^N'
+        '--encoder-bits',
+        type=at_least(1),
+        metavar='N',
+        help='joint positions in steps of 2π / 2^N',
     )
     parser.add_argument(
-        '--seed', type=int, default=0, metavar='N', help='of the noise (default: 0)'
+        '--seed', type=at_least(0), default=0, metavar='N', help='of the noise (default: 0)'
     )
     _add_output(parser, robot=False)
     parser.set_defaults(run=run_quadruped)

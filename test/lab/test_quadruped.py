@@ -204,5 +204,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(tmp_path):
         simulate_quadruped('go2', 'gallop')
     with raising(MotionError, 'gait', quantity='speed'):
         simulate_quadruped('go2', 'trot', speed=9.0)
+    outcome = izmp('simulate', 'quadruped', '--encoder-bits', 0, '-o', tmp_path / 'bag')
+    assert (outcome.status, outcome.out) == (2, '')
+    assert '--encoder-bits' in outcome.err
     with raising(MotionError, 'gait', quantity='duration'):
         simulate_quadruped('go2', 'crawl', duration=3.0)
