@@ -1,5 +1,6 @@
 """Humans: a model, a motion and ground reaction forces of OpenSim come back the same."""
 
+import os
 import re
 
 import numpy as np
@@ -8,11 +9,15 @@ import pytest
 from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
+from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
 from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.cli.main import main
+
+from .requiring import skip_without
 
 RATE, COUNT = 200.0, 400
 UP = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
@@ -177,7 +182,13 @@ class Walker:
 
 @pytest.fixture(scope='module')
 def osim():
-    return pytest.importorskip('opensim', reason="opensim is missing: pip install '.[human]'")
+    before = os.environ.copy()
+    try:
+        osim = opensim_library()
+    except MissingDependencyError as missing:
+        skip_without('opensim', missing)
+    assert os.environ.copy() == before  # else no process that a test starts finds ROS
+    return osim
 
 
 @pytest.fixture(scope='module')

@@ -452,7 +452,7 @@ def test_swaying_says_what_it_cannot_tell(biped31, sway, robot, tmp_path):
     groups = ['imu_rotation', 'accelerometer_bias', 'ft_offsets']
     result = estimate_corrections([swaying], robot, groups=groups).result
     assert any("'l_foot' is never in the air" in note for note in result.notes)
-    (unobservable,) = (note for note in result.notes if note.startswith('Unobservable'))
+    (unobservable,) = (note for note in result.notes if note.startswith('Not observable'))
     for foot in ('l_foot', 'r_foot'):
         assert f'feet[{foot}].wrench.offset.Fy' in unobservable
     assert np.all(result.after.against(result.before) <= 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('trajectory_msgs.msg', reason='the message packages of ROS are missing')
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from izmp_dynamics.base.errors import ReplayError, RobotFileError

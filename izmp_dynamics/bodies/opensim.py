@@ -6,6 +6,7 @@ joint of its own, without mass in between, and its position is published as the 
 the motion is that of the model, the coupling is in the positions.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -77,9 +78,25 @@ class _Axis(NamedTuple):
     is_constant: bool = False
 
 
+def opensim_library() -> Any:
+    """Import OpenSim's library and undo what that does to the variables of the environment.
+
+    It puts its own LD_LIBRARY_PATH in place of the one with which later processes find theirs.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    before = os.environ.copy()
+    try:
+        return library('opensim', "Reading OpenSim's models", 'opensim')
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 class _Reader:
     def __init__(self, path: Path, motion: Table, feet: Sequence[str]) -> None:
-        self._osim = osim = library('opensim', "Reading OpenSim's models", 'opensim')
+        self._osim = osim = opensim_library()
         osim.Logger.setLevelString('Off')
         osim.Logger.removeFileSink()
         self._path, self._motion, self._remarks = path, motion, list[str]()
