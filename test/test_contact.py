@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.estimation.contact import LEAST_NORM, carrying, foot_wrenches
+from izmp_dynamics.estimation.contact import LEAST_NORM, carrying
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 
@@ -75,22 +75,6 @@ def test_the_shares_are_those_of_least_moments_and_norm(point):
     right = np.concatenate([[1e5], point / sides, np.zeros(2)])
     expected, _ = nnls(np.concatenate(rows), right)
     np.testing.assert_allclose(estimate(point)[1], expected, atol=1e-6)
-
-
-def test_the_wrenches_of_the_feet_add_up_and_their_cops_are_equally_far_from_the_middles():
-    random = np.random.default_rng(3)
-    wrench, middles = random.normal(size=(5, 6)), random.normal(size=(5, 3, 3))
-    wrench[:, 2] += 10.0
-    shares = random.dirichlet(np.ones(3), 5)
-    found = foot_wrenches(wrench, shares, middles)
-    np.testing.assert_allclose(found.sum(axis=1), wrench, atol=1e-12)
-    about = found[..., 3:] - np.cross(middles, found[..., :3])
-    np.testing.assert_allclose(
-        about / shares[..., None],
-        np.repeat(about[:, :1] / shares[:, :1, None], 3, axis=1),
-        atol=1e-9,
-    )
-    np.testing.assert_allclose(found[..., :3], shares[..., None] * wrench[:, None, :3])
 
 
 @pytest.fixture(scope='module')

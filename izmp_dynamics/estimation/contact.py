@@ -268,24 +268,3 @@ def _share(
         left[least] = False
     for f in range(feet):
         shares[f] /= total
-
-
-def foot_wrenches(wrench: Array, shares: Array, middles: Array) -> Array:
-    """Share a contact wrench among the feet; they add up to it.
-
-    Args:
-        wrench: (T, 6) contact wrench about the root origin [N], [N·m].
-        shares: (T, F) of the feet, of a sum of 1.
-        middles: (T, F, 3) of the soles [m].
-
-    Returns:
-        (T, F, 6) wrenches on the feet about the root origin. All centres of pressure are as far
-        from the middles of their soles, and the free moments are as the shares.
-    """
-    centre = np.einsum('tf,tfi->ti', shares, middles)
-    force, moment = wrench[:, None, :3], wrench[:, None, 3:]
-    moments = moment + np.cross(middles - centre[:, None], force)
-    found: Array = shares[..., None] * np.concatenate(
-        [np.broadcast_to(force, moments.shape), moments], axis=2
-    )
-    return found

@@ -58,7 +58,7 @@ def evaluated(robot: str, gait: str, duration: float, push: float) -> Arrays:
         `com_velocity` (K, 2) [m/s], `margin` (K,) [m], `force` (K, 2) found external force along
         the ground [N], `counts` (K,) whether nothing pushes. As numbers and texts: `exact`,
         largest distance [m] with the exact motion; `weight`, measured force over the weight [-];
-        `pushes` (P, 5) start, duration [s] and force [N]; `fall`, `verdict`, `state`.
+        `pushes` (P, 5) start, duration [s] and force [N]; `fall`, `state`.
     """
     pushes = [f'{push:g}:left:{PUSH_AT:g}'] if push else []
     with TemporaryDirectory() as folder:
@@ -95,6 +95,5 @@ def evaluated(robot: str, gait: str, duration: float, push: float) -> Arrays:
             [each.start, each.duration, *each.force] for each in summary.pushes
         ]).reshape(-1, 5),
         'fall': np.array(run.fall),
-        'verdict': np.array(summary.verdict.text),
         'state': np.array(summary.verdict.state),
     }  # fmt: skip
