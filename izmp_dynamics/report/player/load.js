@@ -39,8 +39,8 @@ function unpacker(buffer) {
     buffer, entry.offset, entry.shape.reduce((size, n) => size * n, 1));
 }
 
-// Lets the browser show what there is so far.
-const shown = () => document.hidden || new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+// Lets the browser show what there is so far; one that draws no frames, as for a print, goes on after 0.2 s.
+const shown = () => document.hidden || new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 200); });
 
 // A colour of the page's style sheet.
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
