@@ -204,3 +204,13 @@ def test_on_a_notebook_scene_slider_and_first_plot_are_seen_at_once(tab):
     tab.click('#views [data-view=above]')
     tab.call('Emulation.clearDeviceMetricsOverride')
     assert tab.messages == []
+
+
+def test_it_opens_in_a_browser_that_draws_no_frames(tab):
+    """As Chromium does for a print from the command line."""
+    url = tab.run('location.href')
+    tab.call('Page.addScriptToEvaluateOnNewDocument', source='requestAnimationFrame = () => 0')
+    tab.open('about:blank')
+    tab.open(url)
+    tab.until('document.querySelectorAll("#panels canvas").length === 5')
+    assert tab.run('document.querySelector("#clock").textContent') != '0.00 s'
