@@ -2,6 +2,7 @@
 
     python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
     python benchmarks/bench_graph.py --seconds 600 --only composed     # memory
+    python benchmarks/bench_graph.py --only view               # composed beside the view
     python benchmarks/bench_graph.py --only composed --quotas 1 0.5 0.3 0.2   # a slow computer
     python benchmarks/bench_graph.py --table > table.md    # joints at 125, 500 and 1000 Hz
 
@@ -393,7 +394,7 @@ def main():
     parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
     parser.add_argument('--joints', type=float, default=JOINT_RATE, help=argparse.SUPPRESS)
     parser.add_argument('--table', action='store_true', help='latency and CPU at all rates')
-    parser.add_argument('--only', choices=('relays', 'composed', 'separate'))
+    parser.add_argument('--only', choices=('relays', 'composed', 'separate', 'view'))
     parser.add_argument('--quotas', type=float, nargs='+', help='parts of the time, 0 to 1')
     parser.add_argument('--relay', nargs=3, help=argparse.SUPPRESS)
     parser.add_argument('--publish', type=int, help=argparse.SUPPRESS)
@@ -433,7 +434,8 @@ def run(options):
     for kind in EXECUTORS if options.only in (None, 'relays') else ():
         latencies, _ = measure_relays(options.seconds / 2, 125.0, kind)
         bare[kind] = say(f'{HOPS} relays, {kind}', latencies)
-    for title, names in (('composed', ('composed',)), ('separate', GRAPH)):
+    graphs = {'composed': ('composed',), 'separate': GRAPH, 'view': ('composed', 'view')}
+    for title, names in graphs.items():
         if options.only not in (None, title):
             continue
         for shift, where in ((0, ''), (1, ', interpolated'))[: 1 if options.only else 2]:
