@@ -96,7 +96,7 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too_and_shown():
     process = busy(f'keep = lambda _: ctypes.PyDLL(None).sleep(1000); {keeps}; started(3.0)')
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
+    assert process.returncode == 1
     assert errors.startswith('Timeout')
     assert 'in <lambda>' in errors
 

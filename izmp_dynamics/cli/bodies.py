@@ -5,6 +5,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.terminal import add_output_options, listed, printable
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -27,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
         '--grf', type=Path, metavar='FILE', help='ground reaction forces, *.mot, *.sto or *.c3d'
     )
     opensim.add_argument(
-        '--feet', type=_names, default=(), metavar='A,B',
+        '--feet', type=listed, default=(), metavar='A,B',
         help='bodies that are feet (default: those named calcn or foot)',
     )  # fmt: skip
     opensim.set_defaults(run=run)
@@ -39,22 +41,14 @@ def add_parser(subparsers: Any) -> None:
     c3d.add_argument('file', type=Path, metavar='FILE', help='*.c3d')
     c3d.set_defaults(run=run_c3d)
     for part in (opensim, c3d):
-        part.add_argument(
-            '-o', '--output', type=Path, required=True, metavar='DIR', help='folder to be made'
-        )
-        part.add_argument('--overwrite', action='store_true', help='replace DIR')
-        part.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(',') if part.strip())
+        quiet = 'no progress bar, no summary'
+        add_output_options(part, 'DIR', 'folder to be made', 'replace DIR', quiet)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     from izmp_dynamics.bodies.write import import_opensim
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.cli.terminal import printable
 
     with progress_bar('import', options.quiet) as progress:
         recording = import_opensim(
@@ -78,7 +72,6 @@ def run(options: argparse.Namespace) -> int:
 def run_c3d(options: argparse.Namespace) -> int:
     """Write the bag and say what is in it."""
     from izmp_dynamics.bodies.write import import_c3d
-    from izmp_dynamics.cli.terminal import printable
 
     file = import_c3d(options.file, options.output, overwrite=options.overwrite)
     if not options.quiet:

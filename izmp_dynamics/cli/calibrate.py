@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
-from izmp_dynamics.cli.terminal import add_json_option, add_robot_options
+from izmp_dynamics.cli.terminal import (
+    add_json_option,
+    add_output_options,
+    add_robot_options,
+    listed,
+    printable,
+)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -24,11 +30,13 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='rosbag2 folder or file')
     add_robot_options(parser)
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
-    )
+    add_output_options(
+        parser, 'OUT', 'folder for the results', 'replace an earlier result in OUT',
+        'no progress bar, no summary',
+    )  # fmt: skip
     parser.add_argument(
         '--only',
+        type=listed,
         metavar='GROUPS',
         help='what to correct, comma-separated: delays, imu_rotation, gyroscope_bias, '
         'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, payload, inertias '
@@ -40,15 +48,9 @@ def add_parser(subparsers: Any) -> None:
         help='correct force sensors that are rotated by right angles or have the opposite sign',
     )
     parser.add_argument(
-        '--payload-link',
-        metavar='LINK',
-        help='link with a payload (default: the heaviest link)',
+        '--payload-link', metavar='LINK', help='link with a payload (default: the heaviest link)'
     )
     add_cluster_options(parser, '--workers', 1)
-    parser.add_argument(
-        '--overwrite', action='store_true', help='replace an earlier result in OUT'
-    )
-    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     add_json_option(parser)
     parser.set_defaults(run=run)
 
@@ -59,18 +61,14 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.calibration.files import ROBOT, write_calibration
     from izmp_dynamics.calibration.result import render_json, summary
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.model.robot_file import load_robot_file
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
-    groups = None
-    if options.only is not None:
-        groups = [name.strip() for name in options.only.split(',') if name.strip()]
     with progress_bar('Calibrating', options.quiet) as progress:
         calibration = estimate_corrections(
             options.bags,
             robot,
-            groups=groups,
+            groups=options.only,
             find_ft_frame=options.find_ft_frame,
             payload_link=options.payload_link,
             cluster=cluster_of(options),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.cli.terminal import add_json_option, add_robot_options
+from izmp_dynamics.cli.terminal import add_json_option, add_robot_options, listed
 from izmp_dynamics.files.plain_json import as_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def add_parser(subparsers: Any) -> None:
     add_robot_options(parser)
     parser.add_argument(
         '--methods',
-        default='mr_ad,ir_md',
+        type=listed,
+        default=('mr_ad', 'ir_md'),
         metavar='LIST',
         help='comma-separated: mr_ad, ir_md, cop (default: mr_ad,ir_md)',
     )
@@ -48,9 +49,8 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.model.robot_file import load_robot_file
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
-    methods = [name.strip() for name in options.methods.split(',') if name.strip()]
     with progress_bar('Comparing', options.quiet) as progress:
-        comparisons = compare_bag(options.bag, robot, methods, options.reference, progress)
+        comparisons = compare_bag(options.bag, robot, options.methods, options.reference, progress)
     if options.json:
         print(as_json({'reference': options.reference, 'methods': comparisons}), end='')
     else:

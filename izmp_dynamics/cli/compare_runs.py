@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from izmp_dynamics.cli.terminal import add_output_options, listed, printable
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -17,9 +19,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         'results', type=Path, nargs='+', metavar='RESULT', help='folder that izmp replay -o wrote'
     )
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the page'
-    )
+    add_output_options(parser, 'OUT', 'folder for the page')
     parser.add_argument(
         '--align',
         choices=('time', 'steps'),
@@ -28,13 +28,12 @@ def add_parser(subparsers: Any) -> None:
         'steps if every result has three strides)',
     )
     parser.add_argument(
-        '--foot',
-        default='',
-        help='its touchdowns start the cycle (default: the one with most)',
+        '--foot', default='', help='its touchdowns start the cycle (default: the one with most)'
     )
     parser.add_argument(
         '--names',
-        default='',
+        type=listed,
+        default=(),
         metavar='LIST',
         help='comma-separated names of the results (default: the folder names)',
     )
@@ -43,13 +42,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, and say what came out."""
-    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.compare.publish import compare_runs
     from izmp_dynamics.compare.table import shown
 
-    names = [name.strip() for name in options.names.split(',') if name.strip()]
     found = compare_runs(
-        options.results, options.output, names=names, by=options.align, foot=options.foot
+        options.results, options.output, names=options.names, by=options.align, foot=options.foot
     )
     for caveat in found.caveats:
         print(printable(f'Note: {caveat}'))

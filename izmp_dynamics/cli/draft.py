@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.cli.terminal import add_json_option
+from izmp_dynamics.cli.terminal import add_json_option, add_output_options, printable
 from izmp_dynamics.files.plain_json import as_json
 
 
@@ -25,22 +25,13 @@ def add_parser(subparsers: Any) -> None:
         metavar='FILE',
         help='URDF or xacro (default: the robot_description in BAG, saved beside FILE)',
     )
-    parser.add_argument(
-        '-o',
-        '--output',
-        type=Path,
-        required=True,
-        metavar='FILE',
-        help='the robot file, *.yaml',
-    )
-    parser.add_argument('--overwrite', action='store_true', help='replace FILE')
+    add_output_options(parser, 'FILE', 'the robot file, *.yaml', 'replace FILE')
     add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the file and print it."""
-    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.draft.write import write_draft
 
     guesses = write_draft(options.bag, options.urdf, options.output, options.overwrite)

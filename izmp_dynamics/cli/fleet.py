@@ -1,10 +1,10 @@
 """`izmp fleet`: evaluate many recordings; a table, a page, and the reports if wanted."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
+from izmp_dynamics.cli.terminal import add_output_options, printable
 
 
 def add_parser(subparsers: Any) -> None:
@@ -30,9 +30,7 @@ def add_parser(subparsers: Any) -> None:
         help='robot file, or a robot: go2, g1, …; with PATTERN, for bags whose path or name '
         "matches, e.g. 'icub_*=icub.yaml'; {bag} in FILE is the bag's folder; repeatable",
     )
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
-    )
+    add_output_options(parser, 'OUT', 'folder for the results', quiet='no progress, no summary')
     parser.add_argument(
         '--reports', action='store_true', help='write the full report of every bag to OUT/reports'
     )
@@ -40,26 +38,20 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'
     )
-    parser.add_argument('--quiet', action='store_true', help='no progress, no summary')
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate all and say what came out."""
     from izmp_dynamics.cli.progress import fleet_progress
-    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.fleet.campaign import run_fleet
 
     cluster = cluster_of(options)
     with fleet_progress(options.quiet) as progress:
         fleet = run_fleet(
-            options.logs,
-            options.robot,
-            options.output,
-            cluster,
-            reports=options.reports,
-            progress=progress,
-        )
+            options.logs, options.robot, options.output, cluster,
+            reports=options.reports, progress=progress,
+        )  # fmt: skip
     if not options.quiet:
         for line in _lines(fleet):
             print(printable(line))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from izmp_dynamics.cli.terminal import add_robot_options
+from izmp_dynamics.cli.terminal import add_output_options, add_robot_options, printable
 
 if TYPE_CHECKING:
     from izmp_dynamics.evaluate import ReplayResult
@@ -29,12 +29,10 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('bag', type=Path, metavar='BAG', help='rosbag2 folder or file')
     add_robot_options(parser)
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
-    )
-    parser.add_argument(
-        '--overwrite', action='store_true', help='replace an earlier result in OUT'
-    )
+    add_output_options(
+        parser, 'OUT', 'folder for the results', 'replace an earlier result in OUT',
+        'no progress bar, no summary',
+    )  # fmt: skip
     parser.add_argument(
         '--storage', choices=('mcap', 'sqlite3'), default='mcap', help='format of the bag in OUT'
     )
@@ -62,13 +60,11 @@ def add_parser(subparsers: Any) -> None:
         help='with --expect: a copy of expect.xml outside OUT, also written if the recording '
         'cannot be evaluated',
     )
-    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
-    from izmp_dynamics.cli.terminal import printable
     from izmp_dynamics.verdict.expect import junit_error, junit_xml
     from izmp_dynamics.verdict.summary import summary_lines
 
@@ -139,8 +135,6 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
 
 def _state(expectations: 'Sequence[Expectation]') -> int:
     """Say which limits are not met; return the exit status."""
-    from izmp_dynamics.cli.terminal import printable
-
     failed = [expectation for expectation in expectations if not expectation.met]
     for expectation in failed:
         line = f'Not met: {expectation.name}. {expectation.sentence}'

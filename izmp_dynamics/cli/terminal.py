@@ -67,6 +67,22 @@ def add_robot_options(parser: argparse.ArgumentParser, default: str = '') -> Non
     )
 
 
+def add_output_options(
+    parser: argparse.ArgumentParser, metavar: str, text: str, overwrite: str = '', quiet: str = ''
+) -> None:
+    """Add --output, and --overwrite and --quiet if there is a text about them."""
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar=metavar, help=text)
+    if overwrite:
+        parser.add_argument('--overwrite', action='store_true', help=overwrite)
+    if quiet:
+        parser.add_argument('--quiet', action='store_true', help=quiet)
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a comma-separated list."""
+    return tuple(part.strip() for part in text.split(',') if part.strip())
+
+
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     text = 'for programs: JSON in SI units (docs/command_line.md), no table'

@@ -4,7 +4,6 @@ It can be interrupted at any time: what is finished is in the results, and the s
 on with the rest.
 """
 
-import dataclasses
 import json
 import logging
 from collections.abc import Callable, Sequence
@@ -83,7 +82,7 @@ def run_fleet(
     rules = RobotFiles(robots)
     bags = find_bags(places, lambda found: progress(0, found, 0, 0))
     with Ledger(folder.absolute()) as ledger:
-        tasks, refused = _tasks(bags, rules, ledger, reports)
+        tasks, refused = _tasks(bags, rules, reports)
         left = [task for task in tasks if ledger.result(task) is None]
         left.sort(key=lambda task: -task.bag.size)  # the longest first: none is waited for at last
         try:
@@ -102,7 +101,7 @@ def run_fleet(
 
 
 def _tasks(
-    bags: Sequence[BagSource], rules: RobotFiles, ledger: Ledger, reports: bool
+    bags: Sequence[BagSource], rules: RobotFiles, reports: bool
 ) -> tuple[list[Task], list[Row]]:
     """The tasks, and the rows of what could not be looked at and of bags without a robot file."""
     tasks, refused = [], []
@@ -115,8 +114,7 @@ def _tasks(
         except FleetError as error:
             refused.append(blank(bag, '') | of_error(str(error), error.kind, transient=False))
         else:
-            task = Task(bag, str(robot), rules.digest(robot), reports)
-            tasks.append(dataclasses.replace(task, known=ledger.hashes_like(task)))
+            tasks.append(Task(bag, str(robot), rules.digest(robot), reports))
     return tasks, refused
 
 
@@ -136,7 +134,7 @@ def _evaluate_all(
 def _done(task: Task, outcome: Done | Exception) -> Done:
     """What came out; a row with the error for a task that failed for a reason outside the bag."""
     if isinstance(outcome, Done):
-        if outcome.row is not None and outcome.row['code'] != code_digest():
+        if outcome.row['code'] != code_digest():
             raise FleetError(
                 f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics, "
                 'numpy, scipy or numba than this command; install the same ones on all computers '

@@ -7,7 +7,6 @@ process, all finished bags are kept, and nothing is written twice.
 import json
 import re
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +35,6 @@ class Ledger:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._rows: dict[tuple[str, str], Row] = {}
-        self._by_size: defaultdict[int, list[Row]] = defaultdict(list)
         self._added: set[Task] = set()
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
@@ -70,13 +68,14 @@ class Ledger:
         row = self._rows.get((task.bag.url, task.robot))
         if row is None or task in self._added:
             return row
-        is_right = row['stamp'] == task.bag.stamp and self._is_valid(row, task)
+        has_report = row['report'] is not None and (self.folder / row['report']).is_file()
+        is_right = (
+            row['stamp'] == task.bag.stamp
+            and not row['transient']
+            and row['robot_sha256'] == task.robot_sha256 != ''
+            and (not task.report or row['state'] == 'error' or has_report)
+        )
         return row if is_right else None
-
-    def hashes_like(self, task: Task) -> tuple[str, ...]:
-        """Return the hashes of evaluated bags of the same size and robot: one may be the same."""
-        alike = (row for row in self._by_size[task.bag.size] if self._is_valid(row, task))
-        return tuple(sorted({row['sha256'] for row in alike if row['sha256']}))
 
     def add(self, task: Task, done: Done) -> Row:
         """Keep what came out of a task, and return its row.
@@ -84,16 +83,7 @@ class Ledger:
         Raises:
             FleetError: it cannot be written.
         """
-        if done.row is None:
-            same = next(
-                row
-                for row in self._by_size[task.bag.size]
-                if row['sha256'] == done.sha256 and self._is_valid(row, task)
-            )
-            place = {'bag': task.bag.url, 'name': task.bag.name, 'stamp': task.bag.stamp}
-            row = same | place | {'robot_file': task.robot}
-        else:
-            row = done.row
+        row = done.row
         with self._writing():
             if done.files:
                 row = row | {'report': self._write(task, done)}
@@ -112,14 +102,6 @@ class Ledger:
         with self._writing():
             write_together({self.folder / name: content for name, content in contents.items()})
 
-    def _is_valid(self, row: Row, task: Task) -> bool:
-        has_report = row['report'] is not None and (self.folder / row['report']).is_file()
-        return (
-            not row['transient']
-            and row['robot_sha256'] == task.robot_sha256 != ''
-            and (not task.report or row['state'] == 'error' or has_report)
-        )
-
     def _write(self, task: Task, done: Done) -> str:
         """Write a full report; return its page, relative to the folder."""
         name = re.sub(r'[^\w.-]+', '_', task.bag.name).lstrip('.')[:50]
@@ -130,7 +112,6 @@ class Ledger:
 
     def _note(self, row: Row) -> None:
         self._rows[row['bag'], row['robot_file']] = row
-        self._by_size[row['size']].append(row)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -45,14 +45,12 @@ class Task:
         robot: robot file, absolute, which the worker can read.
         robot_sha256: digest of it and its URDF.
         report: whether the full report is wanted as well.
-        known: digests of bags as large as this one that are evaluated already.
     """
 
     bag: BagSource
     robot: str
     robot_sha256: str
     report: bool = False
-    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,12 +58,12 @@ class Done:
     """What came out.
 
     Attributes:
-        row: of the table; None if `sha256` is one of the known ones.
+        row: of the table.
         sha256: of the content of the bag; '' where it could not be read.
         files: name → content of the full report, if that was wanted.
     """
 
-    row: Row | None
+    row: Row
     sha256: str = ''
     files: dict[str, bytes] = field(default_factory=dict)
 
@@ -83,8 +81,6 @@ def evaluate(task: Task) -> Done:
         begin = time.perf_counter()
         bag = task.bag.fetch(folder)
         sha256 = content_hash(bag)
-        if sha256 in task.known:
-            return Done(None, sha256)
         row = blank(task.bag, task.robot) | {
             'sha256': sha256 or None,
             'robot_sha256': task.robot_sha256,

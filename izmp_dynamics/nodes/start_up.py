@@ -1,6 +1,5 @@
 """Start and end of a process: signals end it soon, and the log says what takes long."""
 
-import ctypes
 import faulthandler
 import logging
 import os
@@ -62,37 +61,11 @@ def _end_on_signal(reader: int, patience: list[float | None]) -> None:
     if not arrived or longest is None:
         return
     if longest:
-        _end_after(longest * 4.0 / 3.0)
-        faulthandler.dump_traceback_later(longest * 7.0 / 6.0)  # in C too, if the lock is kept
+        faulthandler.dump_traceback_later(longest * 7.0 / 6.0, exit=True)  # if the lock is kept
         time.sleep(longest)
         faulthandler.cancel_dump_traceback_later()
         print(f'Ended after {longest:g} s; still busy: {_busy()}.', file=sys.stderr)
     leave(0)
-
-
-class _Event(ctypes.Structure):
-    """`struct sigevent` of Linux."""
-
-    _fields_ = (
-        *(('value', ctypes.c_void_p), ('signal', ctypes.c_int), ('notify', ctypes.c_int)),
-        *(('function', ctypes.c_void_p), ('rest', ctypes.c_char * 40)),
-    )
-
-
-_MONOTONIC, _BY_THREAD = 1, 2  # CLOCK_MONOTONIC, SIGEV_THREAD
-
-
-def _end_after(seconds: float) -> None:
-    """End the process with status 0 after this time, in a thread of libc.
-
-    It needs no lock of Python, which a call that does not return may keep.
-    """
-    libc, timer = ctypes.CDLL(None), ctypes.c_void_p()
-    leave_now = ctypes.cast(libc._exit, ctypes.c_void_p)
-    event = _Event(value=0, notify=_BY_THREAD, function=leave_now)
-    due = (ctypes.c_long * 4)(0, 0, *divmod(round(seconds * 1e9), 10**9))
-    libc.timer_create(_MONOTONIC, ctypes.byref(event), ctypes.byref(timer))
-    libc.timer_settime(timer, 0, due, None)
 
 
 def leave(status: int) -> NoReturn:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from izmp_dynamics.cli.cluster_options import add_cluster_options, at_least, cluster_of
+from izmp_dynamics.cli.terminal import add_output_options
 
 _TRIALS = 4000
 """Walks of the fall alarm: some 15 h that the robot survives."""
@@ -84,8 +85,8 @@ def _add_paper_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every experiment has."""
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='OUT', help='folder for the results'
+    add_output_options(
+        parser, 'OUT', 'folder for the results', quiet='no progress bar, no summary'
     )
     parser.add_argument(
         '--only',
@@ -98,7 +99,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--quick', action='store_true', help='few and short runs, to see whether everything works'
     )
-    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
     parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if a claim that must hold does not'
     )
@@ -128,13 +128,9 @@ def run(options: argparse.Namespace) -> int:
     page = importlib.import_module(experiment.page).page(study)
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
-            page,
-            study,
-            options.output,
-            only=options.only,
-            cluster=cluster_of(options),
-            progress=progress,
-        )
+            page, study, options.output,
+            only=options.only, cluster=cluster_of(options), progress=progress,
+        )  # fmt: skip
     if not options.quiet:
         for picture, fact in results.claims:
             mark = 'holds' if fact.holds else 'FAILS'
@@ -198,7 +194,6 @@ def _fall_alarm(options: argparse.Namespace) -> Any:
 
 
 def _real(options: argparse.Namespace) -> Any:
-    """The recordings."""
     from izmp_dynamics.base.errors import ReplayError
     from izmp_lab.studies.real.logs import LogStudy
     from izmp_lab.studies.real.page import NOTHING

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.resources import find_resource
+from izmp_dynamics.cli.terminal import add_output_options
 
 
 def add_parser(subparsers: Any) -> None:
@@ -33,10 +34,7 @@ def add_parser(subparsers: Any) -> None:
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
         help='as in izmp simulate walk; repeatable',
     )  # fmt: skip
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='FOLDER', help='for the files'
-    )
-    parser.add_argument('--quiet', action='store_true', help='no list of the files')
+    add_output_options(parser, 'FOLDER', 'for the files', quiet='no list of the files')
     parser.set_defaults(run=run)
 
 

@@ -10,6 +10,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.cli.cluster_options import at_least
 from izmp_dynamics.cli.progress import progress_bar
+from izmp_dynamics.cli.terminal import add_output_options
 from izmp_lab.cli.plan import add_walk_options, notes, walk_parameters
 
 
@@ -41,10 +42,7 @@ def add_seesaw(motions: Any) -> None:
         help='of the centre of mass: constant (default) or sine:METRES:HERTZ to the sides, e.g. '
         'sine:0.025:0.25',
     )  # fmt: skip
-    parser.add_argument(
-        '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
-        help='push the torso, e.g. 100:lateral:20.0:0.01; repeatable',
-    )  # fmt: skip
+    _add_push(parser, 'the torso ')
     parser.add_argument(
         '--duration', type=float, default=60.0, metavar='S', help='of the simulation (default: 60)'
     )
@@ -52,13 +50,7 @@ def add_seesaw(motions: Any) -> None:
         '--damping', type=float, metavar='D',
         help='friction of all joints [N·m·s/rad] (default: 1, as iCub in Gazebo)',
     )  # fmt: skip
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='BAG',
-        help='folder for the bag; seesaw.csv in it is the log of the controller',
-    )  # fmt: skip
-    parser.add_argument('--overwrite', action='store_true', help='replace an earlier bag')
-    parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
-    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
+    _add_output(parser, 'folder for the bag; seesaw.csv in it is the log of the controller')
     parser.set_defaults(run=run_seesaw)
 
 
@@ -142,6 +134,7 @@ def _add_sway(motions: Any) -> None:
         help='shift the weight to the sides, fore and aft, and squat',
         description='The robot shifts its weight to the sides, fore and aft, and squats.',
     )
+    _add_robot(parser)
     _add_output(parser)
     parser.set_defaults(run=run_sway)
 
@@ -157,13 +150,9 @@ def _add_walk(motions: Any) -> None:
     add_walk_options(parser)
     _add_world(parser)
     _add_sensors(parser)
+    _add_robot(parser)
     _add_output(parser)
-    pictures = parser.add_argument_group('pictures')
-    pictures.add_argument('--picture', type=Path, metavar='PNG', help='a strip of pictures')
-    pictures.add_argument(
-        '--video', type=Path, metavar='FILE',
-        help='a clip, .gif or .mp4; needs an offscreen renderer (EGL)',
-    )  # fmt: skip
+    parser.add_argument('--picture', type=Path, metavar='PNG', help='stick figures of the walk')
     parser.set_defaults(run=run_walk)
 
 
@@ -198,15 +187,15 @@ def _add_quadruped(motions: Any) -> None:
     parser.add_argument(
         '--seed', type=at_least(0), default=0, metavar='N', help='of the noise (default: 0)'
     )
-    _add_output(parser, robot=False)
+    _add_output(parser)
     parser.set_defaults(run=run_quadruped)
 
 
-def _add_push(parser: Any) -> None:
+def _add_push(parser: Any, what: str = '') -> None:
     parser.add_argument(
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
-        help='push with N newtons (forward, back, left or lateral, right, up, down) at time T [s] '
-        'for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
+        help=f'push {what}with N newtons (forward, back, left or lateral, right, up, down) at '
+        'time T [s] for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
     )  # fmt: skip
 
 
@@ -250,17 +239,14 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_output(parser: argparse.ArgumentParser, robot: bool = True) -> None:
-    parser.add_argument(
-        '-o', '--output', type=Path, required=True, metavar='BAG', help='folder for the bag'
-    )
-    if robot:
-        parser.add_argument(
-            '--robot', type=Path, metavar='FILE', help='robot file (default: biped31)'
-        )
-    parser.add_argument('--overwrite', action='store_true', help='replace an earlier bag')
+def _add_robot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--robot', type=Path, metavar='FILE', help='robot file (default: biped31)')
+
+
+def _add_output(parser: argparse.ArgumentParser, text: str = 'folder for the bag') -> None:
+    quiet = 'no progress bar, no summary'
+    add_output_options(parser, 'BAG', text, 'replace an earlier bag', quiet)
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
-    parser.add_argument('--quiet', action='store_true', help='no progress bar, no summary')
 
 
 def run_sway(options: argparse.Namespace) -> int:
@@ -283,12 +269,12 @@ def run_sway(options: argparse.Namespace) -> int:
 def run_walk(options: argparse.Namespace) -> int:
     """Plan and simulate a walk, record and draw it."""
     from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_dynamics.model.robot_model import load_model
     from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
-    from izmp_lab.simulation.mujoco.model import build_mujoco
-    from izmp_lab.simulation.mujoco.pictures import check_clip, save_clip, save_strip
     from izmp_lab.simulation.mujoco.plant import Sampling
     from izmp_lab.simulation.noisy_signals import sensor_noise
     from izmp_lab.simulation.physics import Physics, Shove
+    from izmp_lab.simulation.pictures import save_strip
     from izmp_lab.simulation.scenarios import simulate_walk
     from izmp_lab.simulation.terrain import Uneven
 
@@ -299,8 +285,6 @@ def run_walk(options: argparse.Namespace) -> int:
         )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
     physics = Physics.at_rate(options.physics_rate, options.friction)
-    if options.video:
-        check_clip(options.video, build_mujoco(robot))
     with progress_bar('Simulating', options.quiet) as progress:
         walk = simulate_walk(
             robot,
@@ -320,16 +304,9 @@ def run_walk(options: argparse.Namespace) -> int:
     if not options.quiet:
         for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):
             print(line)
-    plant = build_mujoco(robot, physics, terrain=walk.terrain)
     if options.picture:
-        reason = save_strip(walk.run, plant, options.picture)
-        if reason:
-            print(f'izmp: stick figures instead of pictures: {reason}', file=sys.stderr)
+        save_strip(walk.run, load_model(robot.read_urdf(), robot.root), options.picture)
         _print_path('Picture', options.picture, options)
-    if options.video:
-        with progress_bar('Drawing', options.quiet) as progress:
-            save_clip(walk.run, plant, options.video, progress)
-        _print_path('Video', options.video, options)
     if walk.planned.stopped:
         print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
     status = _finish(walk.run.fall, options)

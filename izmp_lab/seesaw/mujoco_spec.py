@@ -84,9 +84,9 @@ class _SeesawBuilder(SpecBuilder):
         super().__init__(load_model(urdf, file.root), file, physics, servos, Flat())
         self.seesaw = seesaw
 
-    def build(self, urdf: Urdf) -> Any:
+    def build(self) -> Any:
         """Return the mujoco.MjSpec of robot and board; the board comes last."""
-        spec = super().build(urdf)
+        spec = super().build()
         seesaw, kinds = self.seesaw, mujoco.mjtGeom
         board = spec.worldbody.add_body(name=BOARD)
         board.add_freejoint(name=f'{BOARD}_free')
@@ -97,7 +97,7 @@ class _SeesawBuilder(SpecBuilder):
         half = 0.5 * seesaw.length
         board.add_geom(
             name='plate', type=kinds.mjGEOM_BOX, pos=[0.0, 0.0, seesaw.top - 0.5 * seesaw.plate],
-            size=[half, seesaw.half_width, 0.5 * seesaw.plate], rgba=[0.55, 0.4, 0.25, 1.0],
+            size=[half, seesaw.half_width, 0.5 * seesaw.plate],
             **plate,
         )  # fmt: skip
         board.add_geom(

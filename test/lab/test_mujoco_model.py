@@ -5,7 +5,6 @@ import dataclasses
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -242,11 +241,6 @@ def test_servos_can_be_chosen_by_joint():
     assert plant.model.joint('l_elbow').armature[0] == 0.05
     with raising(UnknownNameError, 'unknown_name', name='l_elbo'):
         build_mujoco(file, servos={'l_elbo': soft})
-
-
-def test_drawn_shapes_are_those_of_the_urdf(plant):
-    drawn = ElementTree.fromstring(plant.urdf.text.encode()).findall('link/visual')
-    assert np.sum(plant.model.geom_group == 2) == len(drawn)
 
 
 def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):

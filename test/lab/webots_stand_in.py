@@ -32,7 +32,6 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.urdf import read_urdf
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.signals import StepSamples, simulated_run, take_contacts
 from izmp_lab.simulation.mujoco.spec import FORCE, GYRO, ORIENTATION, SpecBuilder, sphere_name
@@ -274,8 +273,7 @@ class StandIn:
         robot = load_model(self.file.urdf_path, self.file.root)
         limp = dict.fromkeys(robot.joint_names, LIMP)
         plant = build_mujoco(self.file, physics, limp, terrain)
-        urdf = read_urdf(self.file.urdf_path)
-        spec = SpecBuilder(robot, self.file, physics, plant.servos, terrain).build(urdf)
+        spec = SpecBuilder(robot, self.file, physics, plant.servos, terrain).build()
         for joint in robot.joint_names:
             gain = self.devices[joint].gain
             spec.add_equality(

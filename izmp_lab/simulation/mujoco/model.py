@@ -118,7 +118,7 @@ def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
         SimulationError: if MuJoCo refuses it.
     """
     robot, file = builder.robot, builder.file
-    spec = builder.build(urdf)
+    spec = builder.build()
     try:
         model = spec.compile()
     except ValueError as error:

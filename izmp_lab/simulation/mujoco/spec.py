@@ -21,15 +21,13 @@ from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.model.visuals import Rgb, Visual, visuals_of
 from izmp_lab.simulation.mass_moments import MassMoments, mass_moments
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
 
 _GRAPHICS = 'MUJOCO_GL'
 
-# By default MuJoCo loads GLFW, which starts a subprocess; `open_renderer` does not need it.
+# By default MuJoCo loads GLFW, which starts a subprocess; nothing here draws.
 _is_named = _GRAPHICS in os.environ
 os.environ.setdefault(_GRAPHICS, 'disable')
 try:
@@ -67,9 +65,7 @@ def diverged(data: Any) -> bool:
     return any(data.warning[warning].number for warning in _BAD)
 
 
-_GREY: Rgb = (0.7, 0.7, 0.7)
 _FLOOR = 'floor'
-_MATERIAL = 'checker'
 _PLANE_SIZE = [50.0, 50.0, 0.1]
 _BASE = 0.1
 """How far a height field reaches down below its lowest point [m]."""
@@ -86,8 +82,7 @@ def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
     Raises:
         SimulationError: if there is no translation for this kind of terrain.
     """
-    _add_surroundings(spec)
-    common = {'material': _MATERIAL, 'contype': 0, 'conaffinity': 1, **contact}
+    common = {'contype': 0, 'conaffinity': 1, **contact}
     if isinstance(terrain, Flat):
         _add_plane(spec, _FLOOR, common)
     elif isinstance(terrain, Slope):
@@ -97,8 +92,7 @@ def add_ground(spec: Any, terrain: Terrain, contact: dict[str, Any]) -> None:
             place = {'pos': [terrain.ramp.start, 0.0, 0.0]}
             turn = {'quat': [np.cos(half), 0.0, np.sin(half), 0.0]}
             # Two planes are two half spaces: the upper one counts, before the edge and beyond.
-            tint = {'rgba': [0.82, 0.86, 0.98, 1.0]}
-            _add_plane(spec, 'ramp', {**common, **place, **turn, **tint})
+            _add_plane(spec, 'ramp', {**common, **place, **turn})
     elif isinstance(terrain, Uneven):
         _add_height_field(spec, terrain, common)
     else:
@@ -126,27 +120,6 @@ def _add_height_field(spec: Any, terrain: Uneven, arguments: dict[str, Any]) -> 
         name=_FLOOR, type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname=_FLOOR,
         pos=[0.0, 0.0, lowest], **arguments,
     )  # fmt: skip
-
-
-def _add_surroundings(spec: Any) -> None:
-    spec.worldbody.add_light(
-        pos=[1.5, 1.5, 4.0], dir=[-0.35, -0.35, -0.9], castshadow=True,
-        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-    )  # fmt: skip
-    spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
-    spec.visual.quality.shadowsize = 2048
-    spec.add_texture(
-        name='sky', type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=64, height=384,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-        rgb1=[0.75, 0.83, 0.92], rgb2=[0.96, 0.97, 0.98],
-    )  # fmt: skip
-    spec.add_texture(
-        name=_MATERIAL, type=mujoco.mjtTexture.mjTEXTURE_2D, width=256, height=256,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-        rgb1=[0.80, 0.82, 0.84], rgb2=[0.72, 0.75, 0.78],
-    )  # fmt: skip
-    material = spec.add_material(name=_MATERIAL, texrepeat=[2, 2], texuniform=True)
-    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _MATERIAL
 
 
 SPHERE_RADIUS = 0.01
@@ -199,17 +172,14 @@ class SpecBuilder:
         for link in robot.frame_names:
             self.links.setdefault(robot.mount(link).body, link)
 
-    def build(self, urdf: Urdf) -> Any:
-        """Return the mujoco.MjSpec; shapes are drawn as in the URDF."""
+    def build(self) -> Any:
+        """Return the mujoco.MjSpec."""
         self._set_options()
         add_ground(self.spec, self.terrain, self._contact())
         bodies = self._add_bodies()
         for link in self.robot.frame_names:
             mount = self.robot.mount(link)
             bodies[mount.body].add_site(name=link, **_pose(mount))
-        for visual in visuals_of(urdf):
-            if visual.kind != 'mesh':
-                self._add_visual(bodies, visual)
         for foot in self.file.feet:
             self._add_sole(bodies, foot)
         self._add_servos()
@@ -281,15 +251,6 @@ class SpecBuilder:
         body.iquat = _quaternion_wxyz(axes)
         body.inertia = moments * self.physics.mass_scale
 
-    def _add_visual(self, bodies: list[Any], visual: Visual) -> None:
-        mount = self.robot.mount(visual.link)
-        R = mount.body_R_frame @ visual.R
-        p = mount.p_frame_in_body + mount.body_R_frame @ visual.p
-        bodies[mount.body].add_geom(
-            **_drawn(visual.kind, visual.size), **_pose(FrameMount(mount.body, R, p)),
-            rgba=[*(visual.colour or _GREY), 1.0], contype=0, conaffinity=0, group=2,
-        )  # fmt: skip
-
     def _add_sole(self, bodies: list[Any], foot: Foot) -> None:
         mount = self.robot.mount(foot.sole_frame)
         radius, above = foot.radius or SPHERE_RADIUS, 0.0 if foot.radius else SPHERE_RADIUS
@@ -297,7 +258,7 @@ class SpecBuilder:
             center = mount.p_frame_in_body + mount.body_R_frame @ [x, y, above]
             bodies[mount.body].add_geom(
                 name=sphere_name(foot, corner), type=mujoco.mjtGeom.mjGEOM_SPHERE,
-                size=[radius, 0, 0], pos=center, rgba=[0.2, 0.2, 0.2, 1.0],
+                size=[radius, 0, 0], pos=center,
                 contype=self.sole_contype, conaffinity=0, group=3, **self._contact(),
             )  # fmt: skip
 
@@ -364,11 +325,3 @@ def _quaternion_wxyz(R: Array) -> Array:
 
 def _padded(*values: float) -> list[float]:
     return [*values, *([0.0] * (10 - len(values)))]
-
-
-def _drawn(shape: str, size: tuple[float, ...]) -> dict[str, Any]:
-    if shape == 'box':
-        return {'type': mujoco.mjtGeom.mjGEOM_BOX, 'size': [0.5 * edge for edge in size]}
-    if shape == 'cylinder':
-        return {'type': mujoco.mjtGeom.mjGEOM_CYLINDER, 'size': [size[0], 0.5 * size[1], 0.0]}
-    return {'type': mujoco.mjtGeom.mjGEOM_SPHERE, 'size': [size[0], 0.0, 0.0]}
