@@ -14,7 +14,6 @@ from izmp_dynamics.signals.stage import PATIENCE
 from izmp_dynamics.signals.stream import Filtering
 
 MS = 1_000_000
-PERIOD = 8 * MS
 NO_SAMPLE = Fault(Reason.NO_SAMPLE)
 
 

@@ -30,6 +30,14 @@ _NUMBERS = (
 )
 
 
+def compile_kernels() -> None:
+    """Plan a walk, so that none waits for its kernels: for `izmp compile`."""
+    from izmp_dynamics.model.robot_file import load_robot_file
+    from izmp_lab.walking.gaits import make_plan
+
+    make_plan(load_robot_file('biped31'), 'walk', 0.01, steps=2)
+
+
 def add_walk_options(parser: argparse.ArgumentParser) -> None:
     """Add the options; `walk_parameters` reads them."""
     group = parser.add_argument_group('walk')
