@@ -12,6 +12,7 @@ from izmp_dynamics.verdict.expect import Limits, check_limits
 from izmp_dynamics.verdict.reasons import HEADLINES
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
+from izmp_dynamics.verdict.verdict import judge
 
 from .report_scenarios import (
     HEIGHT,
@@ -126,10 +127,13 @@ def test_soles_that_are_too_small_are_suspected_where_the_cop_reaches_their_edge
 
 def test_the_card_of_the_margin_shows_the_excursion_that_decides():
     offset, cop_limit, *_ = OUTSIDE['brief']
-    report = summary_of(standing(offset=offset, cop_limit=cop_limit)).as_dict()
-    judged = report['tracks'][report['verdict']['judged_by']]
-    judged['averaged_margin'] = -0.3  # of an excursion that is put down to an error
-    judged['averaged_margin_time'] = 9.0
+    evaluation = standing(offset=offset, cop_limit=cop_limit)
+    summary = summary_of(evaluation)
+    name = summary.verdict.judged_by  # its smallest margin is that of what is put down to an error
+    error = replace(summary.tracks[name], averaged_margin=-0.3, averaged_margin_time=9.0)
+    tracks = summary.tracks | {name: error}
+    verdict = judge(Scene(evaluation), tracks, summary.external_forces, [])
+    report = replace(summary, verdict=verdict, tracks=tracks).as_dict()
     card = cards(report)[0]
     assert f'by up to {card.value.lstrip("−")} ' in report['verdict']['sentence']
     when = card.note.rpartition('; ')[2]

@@ -123,11 +123,9 @@ def _verdicts(results: Sequence[Result]) -> Table:
     rows = []
     for result, count in zip(results, counts, strict=True):
         report = result.report
-        judged = report['tracks'].get(report['verdict']['judged_by'])
-        known = judged is not None and judged['averaged_margin'] is not None
-        margin = _margin(judged) if judged else '–'
-        if known:
-            margin = Toned(margin, 'bad' if judged['averaged_margin'] < 0.0 else 'good')
+        margin: str | Toned = _margin(report)
+        if report['verdict']['margin'] is not None:
+            margin = Toned(margin, 'bad' if report['verdict']['margin'] < 0.0 else 'good')
         rows.append([
             result.name, report['robot'], seconds(result.duration),
             Toned(report['verdict']['headline'], report['verdict']['state']), margin,
@@ -136,12 +134,15 @@ def _verdicts(results: Sequence[Result]) -> Table:
     return Table(('result', 'robot', 'duration', 'verdict', 'smallest margin', *kinds), rows)
 
 
-def _margin(judged: Mapping[str, Any]) -> str:
-    """The smallest margin of the averaged point, with its uncertainty where that is known."""
-    margin = margin_mm(judged['averaged_margin'])
-    if judged['name'] == 'cop':
+def _margin(report: Mapping[str, Any]) -> str:
+    """The margin that decides, with its uncertainty where that is known."""
+    verdict = report['verdict']
+    margin = margin_mm(verdict['margin'])
+    if verdict['margin_of'] == 'capture point':
+        return f'{margin} (capture point)'
+    if verdict['margin'] is None or verdict['judged_by'] == 'cop':
         return margin
-    return f'{margin} ± {mm(judged["error"]["uncertainty"])}'
+    return f'{margin} ± {mm(verdict["uncertainty"])}'
 
 
 _DATA = {'.mcap', '.db3', '.db3-wal'}

@@ -71,7 +71,9 @@ _OF_REPORT = (
     'robot', 'duration', 'loaded_time', 'flight_time', 'unknown_time', 'instants', 'missing',
     'notes',
 )  # fmt: skip
-_OF_VERDICT = ('state', 'reason', 'advice', 'judged_by', 'uncertainty', 'room')
+_OF_VERDICT = (
+    'state', 'reason', 'advice', 'judged_by', 'uncertainty', 'margin', 'margin_time', 'room',
+)  # fmt: skip
 _OF_TRACK = (
     'smallest_margin', 'first_percentile_margin', 'inside_share', 'outside_time',
     'excursion_time', 'possible_throw', 'force_over_weight',
@@ -97,8 +99,6 @@ def of_report(report: Mapping[str, Any]) -> Row:
         **{key: track.get(key) for key in _OF_TRACK},
         'start': report['start_stamp'],
         'verdict': verdict['text'],
-        'margin': track.get('averaged_margin'),
-        'margin_time': track.get('averaged_margin_time'),
         'excursions': track.get('excursion_count'),
         'scatter': (track.get('error') or {}).get('scatter'),
         'gap_mean': gap.get('mean'),

@@ -146,22 +146,24 @@ def cards(report: Mapping[str, Any]) -> list[Card]:
 
 
 def _margin_card(report: Mapping[str, Any]) -> Card:
-    title = 'Smallest margin'
-    judged = report['tracks'].get(report['verdict']['judged_by'])
+    verdict = report['verdict']
+    judged, margin, room = (
+        report['tracks'].get(verdict['judged_by']), verdict['margin'], verdict['room']
+    )  # fmt: skip
+    captured = verdict['margin_of'] == 'capture point'
+    title = 'Capture margin' if captured else 'Smallest margin'
     if judged is None:
         return Card(title, formatting.NOTHING, 'the verdict says why')
-    margin, room = judged['averaged_margin'], report['verdict']['room']
-    time = judged['averaged_margin_time']
-    decide = [found for found in judged['excursions'] if found['cause'] != 'error']
-    if decide:  # those put down to errors may be deeper
-        deepest = max(decide, key=lambda found: found['depth'])
-        margin, time = -deepest['depth'], deepest['start']
+    when = formatting.instant(verdict['margin_time'])
+    if captured:
+        note = 'smallest, of the capture point from the edge of the feet as they land'
+        tone = 'bad' if margin < 0.0 else 'good'
+        return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone)
     uncertain = judged['error']['uncertainty'] if judged['name'] != 'cop' else None
-    when = formatting.instant(time)
-    over = formatting.seconds(report['verdict']['averaging_time'])
+    over = formatting.seconds(verdict['averaging_time'])
     note = f'± {formatting.mm(uncertain)}; ' if judged['name'] != 'cop' else ''
     note += f'{judged["label"]} averaged over {over}'
-    passed = report['verdict']['filter_bandwidth']
+    passed = verdict['filter_bandwidth']
     if passed is not None:
         note += f' after a filter of {formatting.hertz(passed)}'
     if margin is None:

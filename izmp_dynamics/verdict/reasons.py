@@ -203,7 +203,7 @@ REASONS = {
         'stable',
         f'{_ON_LINES}, and the next feet came in time: at each of {{count}} touchdowns the '
         'capture point was within the feet that carried and those that came, at the least '
-        '{least:mm} from their edge, at {at:at}.',
+        '{capture_margin:mm} from their edge, at {at:at}.',
     ),
     'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
     'inside': Reason(

@@ -20,6 +20,7 @@ shares of its length: a longer recording of the same motion has the same verdict
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,11 @@ class Verdict:
         judged_by: name of the track that the verdict rests on; None without one.
         uncertainty: the averaged point is right within this distance for 95 % of the time, as far
             as its error is known [m]; NaN without a track.
+        margin: that decides [m]: the smallest of the averaged point, without excursions that are
+            put down to errors, or where the robot steps in time that of the capture point at a
+            touchdown; NaN without one.
+        margin_time: when [s].
+        margin_of: 'averaged point' or 'capture point'.
         room: half the smallest width of the support polygon, over the phases that last [m].
         time_constant: √(h/g) of the COM's initial height h [s].
         averaging_time: over which the judged point is averaged [s].
@@ -112,6 +118,9 @@ class Verdict:
     advice: str
     judged_by: str | None
     uncertainty: float
+    margin: float
+    margin_time: float
+    margin_of: str
     room: float
     time_constant: float
     averaging_time: float
@@ -213,6 +222,7 @@ def judge(
         advice,
         judged_by=track.name if track else None,
         uncertainty=track.error.uncertainty if track else np.nan,
+        **_deciding_margin(track, data),
         room=scene.room,
         time_constant=scene.time_constant,
         averaging_time=scene.averaging_time,
@@ -220,6 +230,20 @@ def judge(
         known_until=until,
         evaluated_until=evaluated_until,
     )
+
+
+def _deciding_margin(track: TrackStatistics | None, data: dict[str, Any]) -> dict[str, Any]:
+    """The margin on which the verdict rests, see `Verdict`."""
+    margin, at, of = np.nan, np.nan, 'averaged point'
+    if 'capture_margin' in data:
+        margin, at, of = data['capture_margin'], data['at'], 'capture point'
+    elif track is not None:
+        margin, at = track.averaged_margin, track.averaged_margin_time
+        decide = [found for found in track.excursions if found.cause != 'error']
+        if decide:  # those put down to errors may be deeper
+            deepest = max(decide, key=lambda found: found.depth)
+            margin, at = -deepest.depth, deepest.start
+    return {'margin': margin, 'margin_time': at, 'margin_of': of}
 
 
 _STAYED_UP = ('stable', 'marginal', 'disturbed')
@@ -303,17 +327,17 @@ def _stepping(
     if why or track is None:
         return 'line_support', {'share': share, 'why': why}
     worst, last = int(np.argmin(steps.margin)), scene.timeline.duration - scene.falls_for
-    at, depth = float(steps.time[worst]), -float(steps.margin[worst])
+    at, margin = float(steps.time[worst]), float(steps.margin[worst])
+    data: dict[str, object] = {'capture_margin': margin, 'at': at}
     ends = _too_uncertain(scene, tracks, track) or _ends_soon_after(scene, forces.pushes)
     if ends is None and (steps.margin[steps.time > last] < 0.0).any():
         ends = 'open_end', {'signs': 'its capture point is outside the feet that come'}
     if ends is not None:
         return ends
-    if depth > 0.0:
+    if margin < 0.0:
         push = forces.largest_within(at - scene.falls_for, at)
-        data: dict[str, object] = {'push': push, 'at': at, 'depth': depth}
-        return f'{"pushed" if push else "brief"}/stepping', data
-    return 'stepping', {'share': share, 'count': len(steps.time), 'least': -depth, 'at': at}
+        return f'{"pushed" if push else "brief"}/stepping', data | {'push': push, 'depth': -margin}
+    return 'stepping', data | {'share': share, 'count': len(steps.time)}
 
 
 def _nothing_to_judge(scene: Scene) -> _Answer | None:

@@ -11,6 +11,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.packages import find_in_package
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.report.page import cards
 from izmp_dynamics.stability.support_polygon import margin as polygon_margin
 from izmp_dynamics.stability.support_polygon import support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -89,6 +90,9 @@ def test_a_pushed_trot_goes_on_and_the_push_is_reported(trot):
     verdict = summary.verdict
     assert (verdict.state, verdict.reason) == ('stable', 'stepping')
     assert 'pushed from the right' in verdict.sentence
+    card = cards(summary.as_dict())[0]
+    assert card.title == 'Capture margin'
+    assert f'at the least {card.value} from their edge, {card.note[-9:]}' in verdict.sentence
 
 
 @pytest.fixture(scope='module')

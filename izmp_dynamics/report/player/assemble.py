@@ -67,7 +67,7 @@ def player_document(
     scene: Scene, summary: Summary, plots: Iterable[Plot], block: Block
 ) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
-    playback, judged = play_back(scene, summary.events), summary.judged
+    playback = play_back(scene, summary.events)
     shapes: list[Shape] = []
     remark = 'The joints are not known, so the robot itself is not shown.'
     if scene.evaluation.motion is not None and playback.bodies.shape[1]:
@@ -78,7 +78,7 @@ def player_document(
         'robot': summary.robot,
         'duration': scene.timeline.duration,
         'start': str(summary.start_stamp),  # more digits than a number has there
-        'worst': float(np.nan_to_num(judged.averaged_margin_time)) if judged else 0.0,
+        'worst': float(np.nan_to_num(summary.verdict.margin_time)),
         'weight': scene.weight,
         'judged': summary.verdict.judged_by,
         'remark': remark,
