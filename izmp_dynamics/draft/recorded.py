@@ -1,7 +1,7 @@
 """The sensors in a recording: their topics, and what they say in its first minute."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -23,9 +23,11 @@ from izmp_dynamics.bags.messages import (
     wrench_batch,
 )
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.table_file import ROW, TOPIC
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.resources import find_resources
+from izmp_dynamics.draft.tables import table_robot
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
 from izmp_dynamics.recording.mapped import MappedMessages
@@ -68,11 +70,12 @@ class Recorded:
     description: str | None = None
 
 
-def read_recorded(path: str | PathLike[str]) -> Recorded:
+def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Recorded:
     """Read the sensors of a recording.
 
     Args:
         path: rosbag2, folder or file.
+        joints: of the URDF, by which columns of a table are found.
 
     Raises:
         BagError: if it cannot be read.
@@ -82,6 +85,8 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
         types = {name: topic.msgtype for name, topic in bag.topics.items() if topic.count}
         readable = {JOINT_STATE, IMU, WRENCH, *POSITIONS}
         known = {file.joints.type: file for file in map(load_robot_file, find_resources(MAPPINGS))}
+        if ROW in types.values() and (table := table_robot(_columns(bag), joints)):
+            known[ROW] = table
         mapped = {name: known[kind] for name, kind in types.items() if kind in known}
         wanted = [name for name, kind in types.items() if kind in readable or name in mapped]
         begin = next(iter(bag.batches(wanted, LENGTH)), None) if wanted else None
@@ -93,7 +98,8 @@ def read_recorded(path: str | PathLike[str]) -> Recorded:
             batches = {name: read_batch(raws[name]) for name in raws if types[name] in of}
             if signal:
                 for name in mapped.keys() & raws.keys():
-                    batches[name] = _mapped(bag, mapped[name], signal, raws[name])
+                    if getattr(mapped[name], signal).type:
+                        batches[name] = _mapped(bag, mapped[name], signal, raws[name])
             batches = {name: _credible(batch) for name, batch in batches.items()}
             return {name: batch for name, batch in batches.items() if len(batch)}
 
@@ -138,12 +144,18 @@ def _arrays(bag: BagReader, types: Mapping[str, str]) -> Iterator[str]:
         if msgtype not in standard:
             arrays: list[str] = []
             with suppress(BagError):  # whose definition cannot be read
-                arrays += float_arrays(bag.decoder(topic).typestore, msgtype)
+                typestore = bag.decoder(topic).typestore
+                arrays += _columns(bag) if msgtype == ROW else float_arrays(typestore, msgtype)
             if arrays:
                 yield (
                     f'Numbers of {topic} that joints.positions and imu may name (type: {msgtype}, '
                     f'see config/robot_example.yaml): {", ".join(arrays)}.'
                 )
+
+
+def _columns(bag: BagReader) -> list[str]:
+    """Names of the columns of a table, without the header."""
+    return [name for name, _ in bag.decoder(TOPIC).typestore.fielddefs[ROW][1]][1:]
 
 
 def _credible(batch: Any) -> Any:

@@ -33,7 +33,7 @@ def data_hashes(bag: Path) -> dict[str, str]:
     return {
         file.name: file_hash(file)
         for file in files
-        if file.is_file() and {'.mcap', '.db3', '.db3-wal'} & set(file.suffixes)
+        if file.is_file() and (file == bag or {'.mcap', '.db3', '.db3-wal'} & set(file.suffixes))
     }
 
 

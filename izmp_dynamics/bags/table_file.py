@@ -1,0 +1,207 @@
+"""A table, CSV or Parquet, as a container with one topic: a message a row, a field a column.
+
+Usage::
+
+    joints: {topic: table, type: table/msg/Row, names: [hip, knee], positions: 'q_hip, q_knee'}
+
+A column's name becomes that of a field: `__time` is time, `hip.q [rad]` is hip_q_rad. Columns
+without any number are no fields; elsewhere what is no number is NaN. The column with the time
+dates the rows, as `header.stamp` and as the time of recording.
+"""
+
+import csv
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.bags.raws import Raws
+from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Storage
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.files.libraries import library
+
+TOPIC, ROW = '/table', 'table/msg/Row'
+TABLES = ('.csv', '.tsv')
+PARQUET = b'PAR1'
+"""How such a file begins."""
+
+_TIME = re.compile(r'(?:t|(?:.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
+_UNITS = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
+_SHORTEST, _LONGEST = 10**5, 10**8
+"""A unit without a name is that in which the median time between rows is in this range [ns]."""
+
+_HEADER = f"""std_msgs/Header header
+{{}}
+{'=' * 80}
+MSG: std_msgs/Header
+builtin_interfaces/Time stamp
+string frame_id
+{'=' * 80}
+MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+"""
+
+
+class TableFile(Storage):
+    """A table; see `storage.Storage` for the attributes.
+
+    Raises:
+        BagError: it has no rows, no numbers or no time, or cannot be read.
+        MissingDependencyError: pyarrow is missing, which reads Parquet.
+    """
+
+    def __init__(self, path: Path, is_parquet: bool) -> None:
+        super().__init__(path)
+        self.kind = 'parquet' if is_parquet else 'csv'
+        found = _parquet(path) if is_parquet else self._csv()
+        columns = dict(zip(_fields(found), found.values(), strict=True))
+        stamps = self._stamps(columns)
+        known = np.flatnonzero(stamps > 0)
+        if len(known) < len(stamps):
+            self.notes.append(f"'{path.name}': rows without a time: {len(stamps) - len(known)}.")
+        rows = known[np.argsort(stamps[known], kind='stable')]
+        if not np.array_equal(rows, known):
+            self.notes.append(f"'{path.name}': its rows are not in the order of their time.")
+        self._block = {0: (stamps[rows], _messages(stamps[rows], columns, rows))}
+        self.start, self.end = int(stamps[rows[0]]), int(stamps[rows[-1]])
+        self.counts = {0: len(rows)}
+        definition = _HEADER.format('\n'.join(f'float64 {name}' for name in columns))
+        self.channels = {0: Channel(TOPIC, ROW, definition=definition)}
+
+    def blocks(self, wanted: Collection[int]) -> Iterator[Block]:
+        """All rows at once."""
+        if 0 in wanted:
+            yield Block(self._block, FOREVER)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _csv(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns with numbers: whole ones where all are, for times in ns; else NaN for texts."""
+        try:
+            with self.path.open(newline='', encoding='utf-8-sig') as stream:
+                head = stream.readline()
+                separator = max(',;\t', key=head.count)
+                names = next(csv.reader([head], delimiter=separator), [])
+                lines = [line for line in csv.reader(stream, delimiter=separator) if line]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise BagError(
+                f"'{self.path}' is no CSV file: {error}.", kind='not_a_table', path=self.path
+            ) from error
+        whole = [line for line in lines if len(line) == len(names)]
+        if len(whole) < len(lines):
+            self.damage(f'has rows without {len(names)} columns: {len(lines) - len(whole)}.')
+        columns = {}
+        for name, texts in zip(names, zip(*whole, strict=True), strict=False):
+            numbers, wrong = _numbers(texts)
+            if not np.isnan(numbers).all():
+                columns[name] = numbers
+                if wrong:
+                    self.notes.append(
+                        f"'{self.path.name}': column '{name}' has '{wrong[0]:.40}' in place of a "
+                        f'number (rows like that: {len(wrong)}).'
+                    )
+        return columns
+
+    def _stamps(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+        """(T,) stamps [ns]; 0 of rows without a time."""
+        names = {name: found for name in columns if (found := _TIME.fullmatch(name))}
+        if not names:
+            raise BagError(
+                f"'{self.path}' has no column with the time; call one time, or time_ms. It has "
+                f'numbers in: {list_names(list(columns)) if columns else "no column"}.',
+                kind='no_time', path=self.path,
+            )  # fmt: skip
+        name = min(names, key=len)
+        times = columns[name]
+        known = np.isfinite(times)
+        step = float(np.median(np.abs(np.diff(times[known])))) if known.sum() > 1 else 0.0
+        stated = (names[name][1] or '').lower().removesuffix('ec')
+        unit = stated or next(
+            (u for u, ns in _UNITS.items() if _SHORTEST <= step * ns < _LONGEST), ''
+        )
+        if not unit:
+            raise BagError(
+                f"'{self.path}': the unit of column '{name}' is not clear, as its rows are "
+                f'{step:.3g} apart; put it into its name, as in {name}_ms (s, ms, us, ns).',
+                kind='no_unit', path=self.path, column=name,
+            )  # fmt: skip
+        if not stated:
+            self.notes.append(f"'{self.path.name}': column '{name}' is read as a time in {unit}.")
+        stamps = np.zeros(len(times), np.int64)
+        if times.dtype.kind == 'i':
+            stamps += times * _UNITS[unit]
+        else:
+            stamps[known] = np.rint(times[known] * _UNITS[unit])
+        first = int(stamps[known].min())
+        if first <= 0:  # of a stamp, this means that there is none
+            stamps[known] += 1 - first
+        return stamps
+
+
+def _numbers(texts: tuple[str, ...]) -> tuple[npt.NDArray[Any], list[str]]:
+    """Texts as numbers, NaN where they are none; those that are none, but not empty."""
+    for dtype in (np.int64, np.float64):
+        try:
+            return np.array(texts).astype(dtype), []
+        except (ValueError, OverflowError):
+            pass
+    values = np.full(len(texts), np.nan)
+    wrong = []
+    for row, text in enumerate(texts):
+        try:
+            values[row] = float(text)
+        except ValueError:
+            wrong += [text] if text.strip() else []
+    return values, wrong
+
+
+def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Columns with numbers or times."""
+    arrow = library('pyarrow', 'Reading a Parquet file')
+    try:
+        table = library('pyarrow.parquet', 'Reading a Parquet file').read_table(path)
+    except arrow.ArrowException as error:
+        reason = str(error).splitlines()[0].rstrip('.')
+        sentence = f"'{path}' is no readable Parquet file: {reason}."
+        raise BagError(sentence, kind='not_a_table', path=path) from error
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if arrow.types.is_timestamp(column.type):
+            values = column.to_numpy().astype('datetime64[ns]').astype(np.int64)
+            columns[f'{name}_ns'] = values
+        elif arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
+            columns[name] = column.to_numpy()
+    return columns
+
+
+def _fields(columns: Collection[str]) -> list[str]:
+    """Names of fields for columns, each once."""
+    names: list[str] = []
+    for number, column in enumerate(columns):
+        name = re.sub(r'[^0-9A-Za-z]+', '_', column).strip('_')
+        name = name if name[:1].isalpha() else f'column_{name or number}'
+        taken = name in names or name == 'header'
+        names.append(f'{name}_{number}' if taken else name)
+    return names
+
+
+def _messages(
+    stamps: npt.NDArray[np.int64],
+    columns: Mapping[str, npt.NDArray[Any]],
+    rows: npt.NDArray[np.intp],
+) -> Raws:
+    """The rows as messages in CDR."""
+    begin = [('encapsulation', '>u4'), ('sec', '<i4'), ('nanosec', '<u4'), ('length', '<u4')]
+    row = np.dtype([*begin, ('frame_id', 'V4'), ('values', '<f8', len(columns))])
+    messages = np.zeros(len(rows), row)
+    messages['encapsulation'], messages['length'] = 0x10000, 1
+    messages['sec'], messages['nanosec'] = np.divmod(stamps, 10**9)
+    for k, values in enumerate(columns.values()):
+        messages['values'][:, k] = values[rows]
+    return Raws(messages.view(np.uint8), np.full(len(rows), row.itemsize))
