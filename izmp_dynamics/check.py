@@ -91,13 +91,14 @@ def check(
             evaluator, collector = make_evaluator(recording), Collector(recording)
             for results in evaluate_recording(recording, evaluator, progress):
                 collector.add(results)
-            evaluation = collector.evaluation(evaluator)
+            found = [*signal_findings(recording)]
+            evaluation = collector.evaluation(evaluator, doubts=[*findings, *found])
             signals = evaluation.health
             findings += [
                 Finding('ill_conditioned', 'warning', text) for text in evaluator.root.warnings
             ]
             findings += stuck_findings(recording, evaluator)
-            findings += signal_findings(recording)
+            findings += found
             findings += health_findings(evaluation, recording.robot)
             findings += _result_findings(evaluation, recording)
             findings += filter_findings(proposed)

@@ -71,7 +71,7 @@ def test_without_an_orientation_the_probability_says_so(tipping):
     signals = given.joints, given.root, given.up, unmeasured, given.ground
     risk = FallStage(rig).evaluate(*signals, groups)
     assert 'No orientation' not in risk.sentence(0)
-    assert risk.sentence(1).count(' No orientation of the root is measured: the vertical') == 1
+    assert risk.sentence(1).count(' No orientation of the root is known: the vertical') == 1
 
 
 @pytest.mark.parametrize('feeding', [chunks, singles])

@@ -19,6 +19,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.verdict.findings import FORBIDDING
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
@@ -86,7 +87,11 @@ def test_what_check_knows_the_verdict_says(corrupted, damage, kind):
     summary = summary_of(evaluation)
     assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'input_wrong')
     assert summary.verdict.sentence == findings[kind].sentence
-    assert kind in [finding.kind for finding in summary.findings]
+    # Of what rests on such inputs nothing is stated.
+    assert {finding.kind for finding in summary.findings} <= set(FORBIDDING) & set(findings)
+    assert not any(kind.startswith('cop_') for kind in findings)
+    assert 'cannot say' in summary.fall_alarm.sentence
+    assert {event.kind for event in summary.events} <= {'sensor fault'}
 
 
 # ---- Signals that hang --------------------------------------------------------------------------

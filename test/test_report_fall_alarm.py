@@ -50,7 +50,7 @@ def test_a_recording_without_an_orientation_says_so_beside_the_probability(part,
     seen = replace(evaluation, fall_probability=risk, fall_alarm=none, fall_assumed=assumed)
     summary = summary_of(seen)
     text = summary_lines(summary)[-1]
-    assert ('No orientation of the root is measured for 1.00 s of it' in text) == said
+    assert ('No orientation of the root is known for 1.00 s of it' in text) == said
     assert text.removeprefix('Fall alarm: ') == summary.as_dict()['fall_alarm']['sentence']
     to_the_end = replace(seen, fall_alarm=~none, fall_assumed=np.full(len(risk), said))
     open_end = summary_of(to_the_end)

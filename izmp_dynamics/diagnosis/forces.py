@@ -119,6 +119,7 @@ def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
             "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
             "sensor is, and are the sole's z axes up? Those of feet that touch the ground with a "
             'point are not: state radius in place of polygon.',
+            data={'tilt': tilt},
         )
 
 

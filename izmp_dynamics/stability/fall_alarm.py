@@ -181,7 +181,7 @@ class FallAlarm:
 def without_orientation(lasting: str = '') -> str:
     """What to add to a probability without a measured orientation, `lasting` e.g. ' for 3 s'."""
     return (
-        f' No orientation of the root is measured{lasting}: the vertical follows from gyroscope '
+        f' No orientation of the root is known{lasting}: the vertical follows from gyroscope '
         'and accelerometer, or from the soles, so the probability may be far too high while the '
         'robot rocks, and too low while it leans.'
     )

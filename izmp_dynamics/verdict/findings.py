@@ -12,7 +12,7 @@ import numpy as np
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
-from izmp_dynamics.diagnosis.forces import delay_findings, feet_findings
+from izmp_dynamics.diagnosis.forces import delay_findings, feet_findings, motion_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
@@ -21,6 +21,7 @@ from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
+from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.verdict import USABLE_SHARE
 
 FORCE_DEVIATION = 0.05
@@ -41,9 +42,12 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 
 FORBIDDING = (
     'beyond_limits', 'constant', 'feet_exchanged', 'foot_pulls', 'imu_turned', 'no_inertial',
-    'sole_off',
+    'sole_off', 'tilted_force',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
+
+TURNED = 45.0
+"""Mean tilt of the contact force against the soles from which on no slope explains it [°]."""
 
 MUCH_TOO_HIGH = 0.025
 """A sole that is farther off its foot is another one, and no shoe [m]."""
@@ -71,6 +75,9 @@ def forbidding(scene: Scene) -> tuple[Finding, ...]:
     found = [*scene.evaluation.doubts]
     if not scene.foot_pose_unknown:
         found += feet_findings(scene.evaluation, scene.stands)
+        pressed = scene.stands & (scene.measured_force > USABLE_SHARE * scene.weight)
+        if 'mr_ad' in scene.evaluation.tracks and scene.timeline.total(pressed) > SHORT:
+            found += motion_findings(scene.evaluation, pressed)
     return tuple(each for each in found if each.kind in FORBIDDING and _is_certain(each, scene))
 
 
@@ -80,6 +87,8 @@ def _is_certain(finding: Finding, scene: Scene) -> bool:
         return bool(finding.data['follows'] < 0.0)
     if finding.kind == 'sole_off':
         return bool(abs(finding.data['z']) > MUCH_TOO_HIGH)
+    if finding.kind == 'tilted_force':
+        return bool(finding.data['tilt'] > TURNED)
     if finding.kind != 'constant':
         return True
     # An IMU may be derived from a foot at rest; contact flags, or a foot in the air, be constant.
@@ -100,17 +109,23 @@ def find(
     tracks: Mapping[str, TrackStatistics],
     judged: TrackStatistics | None,
     forces: ExternalForces,
+    doubts: Sequence[Finding] = (),
     falls: Sequence[tuple[float, float]] = (),
 ) -> tuple[Finding, ...]:
     """Collect what an expert would point at before discussing the numbers.
+
+    Beside findings with which no verdict can be true, nothing that rests on the same numbers is.
 
     Args:
         scene: the evaluation.
         tracks: its tracks in numbers.
         judged: the one that the verdict rests on.
         forces: external forces.
+        doubts: findings with which no verdict can be true.
         falls: begin and end of each, and of an end that may be one [s].
     """
+    if doubts:
+        return *doubts, *_damage(scene)
     found = [
         *_damage(scene),
         *_soles(scene),
@@ -190,7 +205,7 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             'support_unknown',
             'warning',
             f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
-            f'the support{_lost_to(scene)}. That is no flight.',
+            f'the support{_lost_to(scene, ~scene.support_known)}. That is no flight.',
         )
     if judged is None:
         return
@@ -203,20 +218,26 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             'no_value',
             'warning',
             f'For {percent(1 - value / loaded)} of the loaded time the '
-            f'{judged.described} has no value{_lost_to(scene)}.',
+            f'{judged.described} has no value{_lost_to(scene, stands & np.isnan(margin))}.',
             subject=judged.name,
         )
 
 
-def _lost_to(scene: Scene) -> str:
-    """The most frequent reason why samples were not used, in brackets; empty without one."""
+def _lost_to(scene: Scene, lost: Mask) -> str:
+    """The reason that left out about as much as is lost (K,), in brackets; empty without one.
+
+    Repeats are no loss, unless they last: then there is no sample at an instant.
+    """
+    count = np.count_nonzero(lost)
     reasons = [
-        (number, f'{signal.topic}: {fault.text}')
+        (abs(number - count), f'{signal.topic}: {fault.text}')
         for signal in scene.evaluation.health
         for fault, number in signal.gated.items()
-        if not fault.reason.per_instant and fault.reason.name != 'JOINT_REPAIRED'
+        if (fault.reason.leaves_out and fault.reason is not Reason.REPEATED)
+        or fault.reason is Reason.NO_SAMPLE
+        if 2 * number >= count
     ]
-    return f' (mostly: {max(reasons)[1]})' if reasons else ''
+    return f' (mostly: {min(reasons)[1]})' if reasons else ''
 
 
 def _errors(

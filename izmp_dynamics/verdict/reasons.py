@@ -222,10 +222,11 @@ REASONS = {
 """Reason, and after a slash its variant → state, sentence and advice."""
 
 
-def wrong_in_words(scene: Scene, error: TrackError) -> dict[str, object]:
-    """Say whether a point is biased or noisy, and what would settle the verdict."""
+def wrong_in_words(scene: Scene, error: TrackError, rare: bool = False) -> dict[str, object]:
+    """Say whether a point is biased or noisy, or far off now and then, and what would help."""
     if error.biased:
-        return {'wrong': bias_in_words(error), 'advice': _bias_advice(scene, error)}
+        changes = rare or _changes(error)
+        return {'wrong': bias_in_words(error), 'advice': _bias_advice(scene, error, changes)}
     noise = noise_in_words(scene, error)
     return {'wrong': f'too noisy: {noise}', 'advice': _noise_advice(scene)}
 
@@ -249,7 +250,7 @@ def _changes(error: TrackError) -> bool:
     return error.bias < CONSTANT_SHARE * error.slow
 
 
-def _bias_advice(scene: Scene, error: TrackError) -> str:
+def _bias_advice(scene: Scene, error: TrackError, changes: bool) -> str:
     """What helps against a bias; first, sensors that seem to measure less than a whole wrench."""
     feet = [
         foot.name
@@ -260,12 +261,16 @@ def _bias_advice(scene: Scene, error: TrackError) -> str:
         f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
         'torques there are zero throughout, so that this CoP is no point to compare with. '
     )
-    what = 'an error that changes with the motion' if _changes(error) else 'a bias'
-    tilt = np.degrees(np.arctan2(error.slow, scene.initial_height))
+    tilt = np.degrees(np.arctan2(error.bias, scene.initial_height))
+    why = f'a bias. An IMU that is mounted {tilt:.1f}° off has such an error, as have wrong masses'
+    if changes:
+        why = (
+            'an error that changes with the motion. Sensors that are late, or of which one is '
+            'turned, have such an error, as have wrong masses'
+        )
     return (
-        f'{first if feet else ""}No filter removes {what}. An IMU that is mounted {tilt:.1f}° off '
-        'has such an error, as have wrong masses and offsets: “izmp calibrate BAG --robot ROBOT '
-        '-o OUT” estimates them and says whether motion that was held out agrees better.'
+        f'{first if feet else ""}No filter removes {why} and offsets: “izmp calibrate BAG --robot '
+        'ROBOT -o OUT” estimates them and says whether motion that was held out agrees better.'
     )
 
 
@@ -332,7 +337,7 @@ def why_enough(scene: Scene, track: TrackStatistics) -> str:
                 ' That is less than its uncertainty, but the measured CoP stayed '
                 f'{mm(closest)} inside.'
             )
-    return ' Even in the worst case it was outside too briefly to tip the robot.'
+    return ' Even if it was wrong by that, it was outside too briefly to tip the robot.'
 
 
 def single_instants(scene: Scene, track: TrackStatistics) -> str:

@@ -153,12 +153,12 @@ class Summary:
 def summarise(scene: Scene) -> Summary:
     """Compute the summary of `scene`."""
     evaluation = scene.evaluation
-    forces = external_forces(scene)
+    doubts = forbidding(scene)
+    forces = ExternalForces() if doubts else external_forces(scene)
     pushed = forces.about(scene)
     tracks = {name: track_statistics(scene, name, pushed) for name in scene.names}
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))
     measured = scene.timeline.mean(scene.measured_force)
-    doubts = forbidding(scene)
     verdict = judge(scene, tracks, forces, doubts)
     judged = tracks.get(verdict.judged_by or '')
     largest_tilt, tilt_time = _largest(scene.timeline.time, scene.tilt)
@@ -195,9 +195,9 @@ def summarise(scene: Scene) -> Summary:
         external_forces=forces,
         largest_tilt=largest_tilt,
         largest_tilt_time=tilt_time,
-        fall_alarm=fall_alarm(scene, events),
+        fall_alarm=fall_alarm(scene, events, doubts),
         events=events,
-        findings=(*doubts, *find(scene, tracks, judged, forces, falls)),
+        findings=find(scene, tracks, judged, forces, doubts, falls),
         missing=tuple(evaluation.missing),
         notes=tuple(evaluation.notes),
         health=tuple(evaluation.health),

@@ -174,9 +174,9 @@ def _decide(
         or _outside_for_long(scene, tracks, track)  # cannot say
         or _tipping(scene, tracks, track)  # unstable
         or _pushed(scene, track, forces)  # disturbed
+        or _now_and_then_far_off(scene, track)  # cannot say
         or _brief(scene, track)  # marginal
         or _near_edge(scene, track)  # cannot say
-        or _now_and_then_far_off(scene, track)  # cannot say
         or _inside(scene, track, forces)  # stable
     )
 
@@ -473,7 +473,7 @@ def _caused(track: TrackStatistics, cause: str) -> list[Excursion]:
 def _tipping(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
     """It was outside, over an edge, for long enough to tip."""
     edge = _caused(track, 'edge')
-    if not edge or edge[0].throw < TIPPING_SHARE * scene.room:
+    if not edge or edge[0].throw < TIPPING_SHARE * scene.room or _is_far_off(scene, track):
         return None
     cop = where_cop_was(tracks.get('cop'), track)
     return 'tipping', {'left': left_polygon(track, edge), 'cop': cop}
@@ -558,9 +558,13 @@ def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
 
 def _now_and_then_far_off(scene: Scene, track: TrackStatistics) -> _Answer | None:
     """For some of the time the point is farther off than the support polygon reaches."""
-    if track.error.against != 'cop' or track.error.uncertainty <= scene.room:
+    if not _is_far_off(scene, track):
         return None
-    return 'noise/rare', wrong_in_words(scene, track.error)
+    return 'noise/rare', wrong_in_words(scene, track.error, rare=True)
+
+
+def _is_far_off(scene: Scene, track: TrackStatistics) -> bool:
+    return track.error.against == 'cop' and track.error.uncertainty > scene.room
 
 
 def _inside(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _Answer:

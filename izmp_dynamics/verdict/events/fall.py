@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.fall_alarm import without_orientation
@@ -196,16 +197,19 @@ def alarms(scene: Scene) -> list[Event]:
     return found
 
 
-def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | None:
+def fall_alarm(
+    scene: Scene, events: Sequence[Event], doubts: Sequence[Finding] = ()
+) -> FallAlarmStatistics | None:
     """Sum up the alarms of a recording; None where the alarm is not evaluated.
 
     Args:
         scene: the evaluation.
         events: of it, alarms and falls among them.
+        doubts: findings with which no verdict can be true.
     """
     probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
-    if probability is None or raised is None:
-        return _unknown(scene)
+    if probability is None or raised is None or doubts:
+        return _unknown(scene, doubts)
     largest = lowest(-probability)
     if largest is None:
         return None
@@ -252,13 +256,13 @@ def fall_alarm(scene: Scene, events: Sequence[Event]) -> FallAlarmStatistics | N
     )
 
 
-def _unknown(scene: Scene) -> FallAlarmStatistics | None:
-    """Say that it cannot be known, where a foot is that is somewhere else than evaluated."""
+def _unknown(scene: Scene, doubts: Sequence[Finding]) -> FallAlarmStatistics | None:
+    """Say that it cannot be known: a foot is elsewhere than evaluated, or inputs are wrong."""
     held = [foot for foot in scene.evaluation.feet if foot.held_joints]
-    if not held:
+    if not held and not doubts:
         return None
     why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
-    nan = np.nan
+    why, nan = why or 'robot file or sensors are wrong', np.nan
     return FallAlarmStatistics(None, nan, 0.0, nan, nan, 0.0, nan, f'cannot say: {why}.')
 
 

@@ -38,7 +38,8 @@ def find_events(
 ) -> tuple[Event, ...]:
     """Find the events of an evaluation.
 
-    Of a robot that lies on the ground there are no steps, pushes, slips and flights.
+    Of a robot that lies on the ground there are no steps, pushes, slips and flights; where robot
+    file or sensors are wrong, there are faults of sensors alone.
 
     Args:
         scene: the evaluation.
@@ -46,6 +47,9 @@ def find_events(
         forces: external forces.
         verdict: on the recording.
     """
+    faults = [fault for outage in scene.evaluation.outages for fault in _outage(scene, outage)]
+    if verdict.reason == 'input_wrong':
+        return tuple(faults)
     contacts = contacts_of(scene.evaluation, scene.timeline)
     fallen = falls(scene, verdict)
     down = _down(scene, fallen)
@@ -59,7 +63,7 @@ def find_events(
         *flights(scene, contacts, upright_at),
         *slips(scene, contacts, upright_at),
         *fallen,
-        *(fault for outage in scene.evaluation.outages for fault in _outage(scene, outage)),
+        *faults,
         *(fault for foot in scene.evaluation.feet for fault in _offset(scene, foot)),
     ]
     if judged is not None:
