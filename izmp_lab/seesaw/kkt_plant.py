@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY, Array, cross
 from izmp_dynamics.base.errors import SimulationError
@@ -151,9 +150,7 @@ class KktPlant:
         inverse_J = np.empty(J.T.shape)  # M⁻¹ Jᵀ of the whole system
         inverse_J[:size] = cho_solve(factor, J[:, :size].T)
         inverse_J[size:] = J[:, size:].T / of_board[:, None]
-        velocity = np.concatenate(
-            [state.root.velocity, state.root.angular_velocity, state.qd, board.nu]
-        )
+        velocity = np.concatenate([state.root.twist, state.qd, board.nu])
         correction = self._correction(J @ velocity, self.constraint_error(state, terms))
         wanted = -terms.constraint_bias - correction
         wrenches = np.linalg.solve(J @ inverse_J, wanted - inverse_J.T @ force)
@@ -209,24 +206,15 @@ class KktPlant:
 def _moved(
     start: BalanceState, at: BalanceState, motion: Accelerations, duration: float
 ) -> BalanceState:
+    def body(begin: RigidState, now: RigidState, acceleration: Array) -> RigidState:
+        return begin.moved(duration * now.twist, begin.twist + duration * acceleration)
+
     return BalanceState(
         start.time + duration,
-        _moved_body(start.root, at.root, motion.root, duration),
+        body(start.root, at.root, motion.root),
         start.q + duration * at.qd,
         start.qd + duration * motion.joints,
-        _moved_body(start.board, at.board, motion.board, duration),
-    )
-
-
-def _moved_body(
-    start: RigidState, at: RigidState, acceleration: Array, duration: float
-) -> RigidState:
-    turn = Rotation.from_rotvec(duration * at.angular_velocity).as_matrix()
-    return RigidState(
-        start.position + duration * at.velocity,
-        turn @ start.rotation,
-        start.velocity + duration * acceleration[:3],
-        start.angular_velocity + duration * acceleration[3:],
+        body(start.board, at.board, motion.board),
     )
 
 
@@ -274,8 +262,7 @@ def moving_state(
 
 def shifted(state: BalanceState, step: Array) -> BalanceState:
     """Move the robot by a small step (6 + n,) [m], [rad]; its root is at rest after it."""
-    turn = Rotation.from_rotvec(step[3:6]).as_matrix()
-    root = RigidState.at_rest(state.root.position + step[:3], turn @ state.root.rotation)
+    root = state.root.moved(step[:6], np.zeros(6))
     return BalanceState(state.time, root, state.q + step[6:], state.qd, state.board)
 
 
@@ -297,20 +284,16 @@ def terms_of(plant: KktPlant, state: BalanceState) -> CoupledTerms:
 
 
 def _advanced(state: BalanceState, motion: Accelerations, duration: float) -> BalanceState:
+    def way(velocity: Array, acceleration: Array) -> Array:
+        return duration * velocity + 0.5 * duration**2 * acceleration
+
+    def body(now: RigidState, acceleration: Array) -> RigidState:
+        return now.moved(way(now.twist, acceleration), now.twist + duration * acceleration)
+
     return BalanceState(
         state.time + duration,
-        _advanced_body(state.root, motion.root, duration),
-        state.q + duration * state.qd + 0.5 * duration**2 * motion.joints,
+        body(state.root, motion.root),
+        state.q + way(state.qd, motion.joints),
         state.qd + duration * motion.joints,
-        _advanced_body(state.board, motion.board, duration),
-    )
-
-
-def _advanced_body(body: RigidState, acceleration: Array, duration: float) -> RigidState:
-    turn = duration * body.angular_velocity + 0.5 * duration**2 * acceleration[3:]
-    return RigidState(
-        body.position + duration * body.velocity + 0.5 * duration**2 * acceleration[:3],
-        Rotation.from_rotvec(turn).as_matrix() @ body.rotation,
-        body.velocity + duration * acceleration[:3],
-        body.angular_velocity + duration * acceleration[3:],
+        body(state.board, motion.board),
     )

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ModelError
@@ -178,16 +177,11 @@ class _Loop:
 def _deviated(rest: BalanceState, shift: Array, velocity: Array) -> BalanceState:
     return BalanceState(
         rest.time,
-        _moved(rest.root, shift[:6], velocity[:6]),
+        rest.root.moved(shift[:6], velocity[:6]),
         rest.q + shift[6:-6],
         velocity[6:-6],
-        _moved(rest.board, shift[-6:], velocity[-6:]),
+        rest.board.moved(shift[-6:], velocity[-6:]),
     )
-
-
-def _moved(rest: RigidState, shift: Array, velocity: Array) -> RigidState:
-    turn = Rotation.from_rotvec(shift[3:]).as_matrix()
-    return RigidState(rest.position + shift[:3], turn @ rest.rotation, velocity[:3], velocity[3:])
 
 
 def _deviation(rest: BalanceState, state: BalanceState) -> tuple[Array, Array]:
@@ -199,4 +193,4 @@ def _deviation(rest: BalanceState, state: BalanceState) -> tuple[Array, Array]:
 def _pose_of(rest: RigidState, state: RigidState) -> tuple[Array, Array]:
     turn = from_matrices(state.rotation @ rest.rotation.T).as_rotvec()
     shift = np.concatenate([state.position - rest.position, turn])
-    return shift, np.concatenate([state.velocity, state.angular_velocity])
+    return shift, state.twist

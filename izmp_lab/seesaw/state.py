@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ShapeError
@@ -39,6 +40,16 @@ class RigidState:
         """Whether every number is finite."""
         parts = (self.position, self.rotation, self.velocity, self.angular_velocity)
         return all(bool(np.isfinite(part).all()) for part in parts)
+
+    @property
+    def twist(self) -> Array:
+        """(6,) velocity of the origin, angular velocity; world axes."""
+        return np.concatenate([self.velocity, self.angular_velocity])
+
+    def moved(self, shift: Array, twist: Array) -> 'RigidState':
+        """Return the body shifted and turned by (6,) [m], [rad] in world axes, with a twist."""
+        turn = Rotation.from_rotvec(shift[3:]).as_matrix()
+        return RigidState(self.position + shift[:3], turn @ self.rotation, twist[:3], twist[3:])
 
     @classmethod
     def at_rest(cls, position: Array, rotation: Array) -> 'RigidState':

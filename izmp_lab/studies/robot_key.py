@@ -1,10 +1,9 @@
 """Which robot a run is about."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 
 
@@ -25,19 +24,9 @@ class RobotKey:
         """Read a robot file and its URDF.
 
         Raises:
-            RobotFileError: if they cannot be read.
+            IzmpError: if they cannot be used.
         """
-        robot: RobotFile = load_robot_file(path)
-        digest = hashlib.sha256(Path(path).read_bytes())
-        try:
-            digest.update(Path(robot.urdf_path).read_bytes())
-        except OSError as error:
-            raise RobotFileError(
-                f"The URDF '{robot.urdf_path}' of '{path}' cannot be read: {error.strerror}.",
-                kind='not_read',
-                path=robot.urdf_path,
-            ) from error
-        return cls(str(Path(path).resolve()), digest.hexdigest()[:16])
+        return cls(str(Path(path).resolve()), robot_digest(Path(path)))
 
     def load(self) -> RobotFile:
         """Read the robot file."""

@@ -18,19 +18,17 @@ from izmp_lab.studies.fall_alarm.trials import (
     LATE,
     QUEUE,
     FallTrial,
-    batch,
     has_errors,
     received,
-    trials_of,
+    trial,
 )
 from izmp_lab.studies.robot_key import RobotKey
 
 
 def test_trials_have_seeds_from_the_first_one_on():
     runs = FallStudy.of(12, 20_000).runs().values()
-    tried = [(run.given['kind'], run.given['first'], run.given['count']) for run in runs]
-    walks = [('walking', 20_000, 5), ('walking', 20_005, 5), ('walking', 20_010, 2)]
-    assert tried == [*walks, ('standing', 20_000, 1)]
+    tried = [(run.given['kind'], run.given['seed']) for run in runs]
+    assert tried == [*(('walking', 20_000 + k) for k in range(12)), ('standing', 20_000)]
     assert settings(FallStudy.of(12, 20_000))['trials, walking'].startswith(
         '12, seeds 20000 to 20011;'
     )
@@ -42,39 +40,37 @@ def standing():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, 'STAND', 4.5)
         robot = RobotKey.of(find_resource(ROBOT))
-        calm = batch(robot, 'standing', 1, 1, 2.0)
-        pushed = batch(robot, 'standing', 2, 1, 40.0)
+        calm = trial(robot, 'standing', 1, 2.0)
+        pushed = trial(robot, 'standing', 2, 40.0)
     trials._stance.cache_clear()
     return calm, pushed
 
 
 def test_the_alarm_comes_before_the_fall_and_not_without_one(standing):
-    calm, pushed = map(trials_of, standing)
-    assert np.isnan(calm[0].fallen)
-    assert not calm[0].alarm.any()
-    assert len(calm[0].pushes) > 0
-    outcome = Outcome.of(pushed)
+    calm, pushed = standing
+    assert np.isnan(calm.fallen)
+    assert not calm.alarm.any()
+    assert len(calm.pushes) > 0
+    outcome = Outcome.of([pushed])
     assert outcome.seeds.tolist() == [2]
     assert (outcome.leads > 0.2).all()
     assert not outcome.false_alarms
-    assert Outcome.of(calm).hours > 0.0
+    assert Outcome.of([calm]).hours > 0.0
 
 
 def test_the_alarm_of_a_threshold_is_that_of_the_node(standing):
     """The curves over the threshold hold for the rule by which the alarm is raised."""
-    (trial,) = trials_of(standing[1])
-    found = Outcome.of([trial], threshold(1.0))
-    np.testing.assert_array_equal(found.raised, Outcome.of([trial]).raised)
+    found = Outcome.of([standing[1]], threshold(1.0))
+    np.testing.assert_array_equal(found.raised, Outcome.of([standing[1]]).raised)
 
 
 def test_the_same_seed_gives_the_same_trial(standing):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, 'STAND', 4.5)
-        again = batch(RobotKey.of(find_resource(ROBOT)), 'standing', 2, 1, 40.0)
+        again = trial(RobotKey.of(find_resource(ROBOT)), 'standing', 2, 40.0)
     trials._stance.cache_clear()
-    (found,), (expected,) = trials_of(again), trials_of(standing[1])
     for name in ('seed', 'pushes', 'time', 'probability', 'alarm', 'fallen'):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(again, name), getattr(standing[1], name))
 
 
 def alarmed(*spans, fallen=np.nan, push=1.0, unpushed=np.nan):

@@ -26,8 +26,8 @@ FALLS, HOURS, SHARE = 300, 15.0, 95.0
 
 
 @figure(FallStudy.runs)
-def leads(study: FallStudy, batches: Any) -> Picture:
-    found = {kind: Outcome.of(trials) for kind, trials in trials_by_kind(batches).items()}
+def leads(study: FallStudy, trials: Any) -> Picture:
+    found = {kind: Outcome.of(trials) for kind, trials in trials_by_kind(trials).items()}
 
     def draw(look: Look, width: float) -> Any:
         legend = [

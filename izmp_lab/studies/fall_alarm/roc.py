@@ -20,8 +20,8 @@ _COLOURS = {'walking': ('mr-ad', 'o'), 'standing': ('ir-md', 's')}
 
 
 @figure(FallStudy.runs)
-def roc(study: FallStudy, batches: Any) -> Picture:
-    trials = trials_by_kind(batches)
+def roc(study: FallStudy, walked: Any) -> Picture:
+    trials = trials_by_kind(walked)
     used = {kind: Outcome.of(trials[kind]) for kind in KINDS}
     curves = {kind: [Outcome.of(trials[kind], each) for each in THRESHOLDS] for kind in KINDS}
 
@@ -106,8 +106,8 @@ RESAMPLED = 1000
 
 
 @figure(FallStudy.runs)
-def curve(study: FallStudy, batches: Any) -> Picture:
-    bins = {kind: reliability(trials) for kind, trials in trials_by_kind(batches).items()}
+def curve(study: FallStudy, walked: Any) -> Picture:
+    bins = {kind: reliability(trials) for kind, trials in trials_by_kind(walked).items()}
 
     def draw(look: Look, width: float) -> Any:
         legend = [

@@ -9,14 +9,11 @@ from scipy.stats import chi2
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import AlarmRule
-from izmp_lab.studies.fall_alarm.trials import OVERLAP, FallTrial, batch, trials_of
+from izmp_lab.studies.fall_alarm.trials import OVERLAP, FallTrial, trial
 from izmp_lab.studies.robot_key import RobotKey
-from izmp_lab.studies.runs import Arrays, Run
+from izmp_lab.studies.runs import Run
 
 ROBOT = 'robots/biped31/robot.yaml'
-BATCH = 5
-"""Trials that make a run."""
-
 KINDS = ('walking', 'standing')
 IMPULSES = {'walking': 8.0, 'standing': 16.0}
 """Largest impulse of a push [N·s]."""
@@ -42,20 +39,15 @@ class FallStudy:
         return cls(trials, first_seed, RobotKey.of(find_resource(ROBOT)))
 
     def runs(self) -> dict[tuple[str, int], Run]:
-        """All of them in batches, by kind and first trial."""
+        """All of them, by kind and seed."""
         return {
-            (kind, first): Run(
-                batch,
-                {
-                    'robot': self.robot,
-                    'kind': kind,
-                    'first': self.first_seed + first,
-                    'count': min(BATCH, self.count(kind) - first),
-                    'impulse': IMPULSES[kind],
-                },
+            (kind, seed): Run(
+                trial,
+                {'robot': self.robot, 'kind': kind, 'seed': seed, 'impulse': IMPULSES[kind]},
+                FallTrial,
             )
             for kind in KINDS
-            for first in range(0, self.count(kind), BATCH)
+            for seed in range(self.first_seed, self.first_seed + self.count(kind))
         }
 
     def count(self, kind: str) -> int:
@@ -63,14 +55,9 @@ class FallStudy:
         return self.trials if kind == 'walking' else max(1, self.trials // 10)
 
 
-def trials_by_kind(found: Mapping[tuple[str, int], Arrays]) -> dict[str, list[FallTrial]]:
-    """Join the batches of `FallStudy.runs`."""
-    return {
-        kind: [
-            each for (of, _), arrays in found.items() if of == kind for each in trials_of(arrays)
-        ]
-        for kind in KINDS
-    }
+def trials_by_kind(found: Mapping[tuple[str, int], FallTrial]) -> dict[str, list[FallTrial]]:
+    """Part the results of `FallStudy.runs`."""
+    return {kind: [each for (of, _), each in found.items() if of == kind] for kind in KINDS}
 
 
 LAST = 2.0
@@ -128,22 +115,22 @@ class Outcome:
         leads: list[_Lead] = []
         seeds, false_alarms = [], []
         survived, pushes, untilted, undecided = 0.0, 0, 0, 0
-        for trial in trials:
-            fell = bool(np.isfinite(trial.fallen))
-            over, begins = trial.fallen - LAST if fell else _end(trial), trial.pushes[:, 0]
+        for tried in trials:
+            fell = bool(np.isfinite(tried.fallen))
+            over, begins = tried.fallen - LAST if fell else _end(tried), tried.pushes[:, 0]
             lead = _Lead()
-            for first, last in _episodes(trial, threshold):
-                begin = float(trial.time[first])
-                if not fell and last == len(trial.time) - 1 and begin > trial.time[-1] - LAST:
+            for first, last in _episodes(tried, threshold):
+                begin = float(tried.time[first])
+                if not fell and last == len(tried.time) - 1 and begin > tried.time[-1] - LAST:
                     undecided += 1
                 elif begin < over or not fell:
                     false_alarms.append(begin)
-                if fell and last == np.count_nonzero(trial.time < trial.fallen) - 1:
-                    lead = _Lead.of(trial, begin)
+                if fell and last == np.count_nonzero(tried.time < tried.fallen) - 1:
+                    lead = _Lead.of(tried, begin)
             if fell:
                 leads.append(lead)
-                seeds.append(trial.seed)
-                untilted += int(trial.fallen > trial.time[-1] - 1e-3)
+                seeds.append(tried.seed)
+                untilted += int(tried.fallen > tried.time[-1] - 1e-3)
             survived += max(over - float(begins.min(initial=np.inf)), 0.0)
             pushes += int(np.count_nonzero(begins < over))
         hours = survived / 3600.0

@@ -32,7 +32,6 @@ from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
 from izmp_lab.simulation.physics import Push
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.studies.robot_key import RobotKey
-from izmp_lab.studies.runs import Arrays
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk import plan_walk
@@ -141,56 +140,16 @@ class FallTrial:
         return float(self.time[calm[-1] + 1 if len(calm) else 0])
 
 
-def batch(robot: RobotKey, kind: str, first: int, count: int, impulse: float) -> Arrays:
-    """Make some trials.
+def trial(robot: RobotKey, kind: str, seed: int, impulse: float) -> FallTrial:
+    """Make a trial; the same seed gives the same one.
 
     Args:
         robot: which robot.
         kind: 'walking' or 'standing'.
-        first: seed of the first one; the others follow.
-        count: how many.
+        seed: of pushes and noise.
         impulse: largest impulse of a push [N·s].
     """
-    seeds = range(first, first + count)
-    trials = [trial(robot.file, kind, seed, impulse) for seed in seeds]
-
-    def joined(name: str) -> Array:
-        return np.concatenate([getattr(each, name) for each in trials])
-
-    return {
-        **{name: np.array([getattr(each, name) for each in trials]) for name in _NUMBERS},
-        'pushes': joined('pushes'),
-        'push_counts': np.array([len(each.pushes) for each in trials]),
-        'time': joined('time').astype(np.float32),
-        'probability': joined('probability').astype(np.float32),
-        'alarm': joined('alarm'),
-        'counts': np.array([len(each.time) for each in trials]),
-    }
-
-
-_NUMBERS = ('seed', 'fallen', 'bus', 'unpushed')
-"""Attributes of a trial that are one number each."""
-
-
-def trials_of(arrays: Arrays) -> list[FallTrial]:
-    """Take what `batch` returned."""
-    pushes = np.split(arrays['pushes'], np.cumsum(arrays['push_counts'])[:-1])
-    parts = [
-        np.split(arrays[name], np.cumsum(arrays['counts'])[:-1])
-        for name in ('time', 'probability', 'alarm')
-    ]
-    numbers = (arrays[name].tolist() for name in _NUMBERS)
-    return [
-        FallTrial(seed, pushed, time, probability, alarm, fallen, bus, unpushed)
-        for seed, fallen, bus, unpushed, pushed, time, probability, alarm in zip(
-            *numbers, pushes, *parts, strict=True
-        )
-    ]
-
-
-def trial(path: str, kind: str, seed: int, impulse: float) -> FallTrial:
-    """Make a trial; the same seed gives the same one."""
-    rng = np.random.default_rng([seed, len(kind)])
+    rng, path = np.random.default_rng([seed, len(kind)]), robot.file
     file, plant = _robot(path)
     speed, turn = float(rng.choice(SPEEDS)), float(rng.choice(TURNS))
     plan = _walk(path, speed, turn) if kind == 'walking' else _stance(path)
@@ -210,11 +169,16 @@ def trial(path: str, kind: str, seed: int, impulse: float) -> FallTrial:
         fallen=_fallen(run),
         bus=bus,
     )
-    known = pushes[:, 0] <= tried.raised
-    if np.isnan(tried.raised) or known[pushes[:, 0] < tried.fallen].all():
-        return tried
-    unpushed = _fallen(_simulated(plan, plant, pushes[known]))
-    return replace(tried, unpushed=np.inf if np.isnan(unpushed) else unpushed)
+    known, unpushed = pushes[:, 0] <= tried.raised, np.nan
+    if not (np.isnan(tried.raised) or known[pushes[:, 0] < tried.fallen].all()):
+        unpushed = _fallen(_simulated(plan, plant, pushes[known]))
+        unpushed = np.inf if np.isnan(unpushed) else unpushed
+    return replace(
+        tried,
+        time=tried.time.astype(np.float32),
+        probability=tried.probability.astype(np.float32),
+        unpushed=unpushed,
+    )
 
 
 def _simulated(plan: MotionPlan, plant: MujocoRobot, pushes: Array) -> SimulatedRun:
