@@ -103,8 +103,6 @@ setup(
         'view': ['viser>=1.0'],  # the running robot in a web browser
         # Recordings of humans: OpenSim's models and motions, C3D files.
         'human': [f'opensim>=4.6; {OPENSIM_WHEELS}', 'ezc3d>=1.5'],
-        # Not among what `make` installs: it wants numpy 2 and Python 3.11, and takes 0.6 GB.
-        'rerun': ['rerun-sdk>=0.41'],
         'parquet': ['pyarrow>=14'],  # tables of another form than CSV
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
         'fleet': [

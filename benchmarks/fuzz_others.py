@@ -1,8 +1,6 @@
 """Cases of the fuzz campaign for the commands other than check, model and replay."""
 
 import json
-from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 from fuzz_bytes import mutated_mcap, mutated_text
@@ -15,16 +13,12 @@ SHARES = {
     'draft': 0.25,
     'calibrate': 0.2,
     'compare': 0.2,
-    'compare-runs': 0.1,
-    'export': 0.06,
+    'compare-runs': 0.16,
     'fleet': 0.03,
     'experiments': 0.06,
     'expect': 0.1,
 }
 """Command → share of the cases; those that draw pages or start processes take longest."""
-
-RESERVED = 4 << 30
-"""Addresses that Rerun's library takes for an export, of which it uses little [bytes]."""
 
 
 class OtherCase(Case):
@@ -33,14 +27,11 @@ class OtherCase(Case):
     def run(self, seconds: float) -> Verdict:
         """Run the command; it may compute for so long."""
         name = str(self.rng.choice(list(SHARES), p=list(SHARES.values())))
-        if name == 'export' and find_spec('rerun') is None:
-            name = 'compare-runs'
         command = getattr(self, f'_{name.replace("-", "_")}')()
         self.given = set(self.folder.iterdir())
         ended, outcome, detail = None, 'complete', ''
-        place = replace(self.place, memory=RESERVED) if name == 'export' else self.place
         try:
-            ended = run(command, place, 3.0 * seconds if name == 'fleet' else seconds)
+            ended = run(command, self.place, 3.0 * seconds if name == 'fleet' else seconds)
             self._judge_ending(ended, (0, 1, 3) if name == 'expect' else (0, 1))
             self._judge_files(name, ended)
             outcome = 'refused' if ended.status == 1 else 'complete'
@@ -52,7 +43,7 @@ class OtherCase(Case):
         """Nothing half-written, no NaN, nothing in the folder of temporary files."""
         new = {path.name for path in set(self.folder.iterdir()) - self.given}
         keeps = name in ('calibrate', 'fleet', 'experiments')  # a report, finished runs
-        odd = new - {'out', 'draft.yaml', 'draft.urdf', 'run.rrd'}
+        odd = new - {'out', 'draft.yaml', 'draft.urdf'}
         odd |= {str(path) for path in self.folder.rglob('*partial-*')}
         left = [path for path in self.temporary.iterdir() if 'dask-scratch' not in path.name]
         if odd or left or (new and ended.status == 1 and not keeps):
@@ -84,9 +75,6 @@ class OtherCase(Case):
 
     def _compare_runs(self) -> list[str]:
         return ['compare-runs', self._result(False), self._result(True), *self._out]
-
-    def _export(self) -> list[str]:
-        return ['export', self._result(True), '--rerun', str(self.folder / 'run.rrd')]
 
     def _fleet(self) -> list[str]:
         return ['fleet', str(self.bag), str(self.bag), *self._robot, *self._out, '--workers', '1']

@@ -14,7 +14,6 @@ import pytest
 _IMPORTED_AS = {
     'pin': 'pinocchio',
     'pycollada': 'collada',
-    'rerun-sdk': 'rerun',
     'ros-rclpy': 'rclpy',
     'uplot-python': 'uplot',
     'ros-jazzy-std-srvs': 'std_srvs',

@@ -42,7 +42,6 @@ FLOORS = (  # from the ground up; a room may import from those on floors below i
     'izmp_dynamics.check izmp_dynamics.evaluate',
     'izmp_dynamics.compare',
     'izmp_dynamics.calibration izmp_dynamics.draft izmp_dynamics.bodies',
-    'izmp_dynamics.export',
     'izmp_dynamics.nodes',
     'izmp_dynamics.fleet',
     'izmp_dynamics.launching',

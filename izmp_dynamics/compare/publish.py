@@ -18,14 +18,13 @@ from izmp_dynamics.compare.difference import (
     of_strides,
     over_time,
 )
-from izmp_dynamics.compare.result import Result, load_results
+from izmp_dynamics.compare.result import Result, load_results, margin_known
 from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
 from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.page import Page
 from izmp_dynamics.pages.picture import Picture, Table, Toned
 from izmp_dynamics.pages.rendering import render
-from izmp_dynamics.results.replayed import margin_known
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
 

@@ -1,5 +1,6 @@
 """A result of `izmp replay`, read back: its report, and its series as the bag holds them."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.results.replayed import Replayed, load_report, margin_known
+from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.results.topics import TOPICS
+
+REPORT, BAG = 'report.json', 'bag'
+
+_LARGEST = 2**30  # bytes of a report
 
 
 @dataclass(frozen=True)
@@ -121,18 +128,71 @@ def load_results(folders: Sequence[Path], names: Sequence[str] = ()) -> tuple[Re
 
 
 def _load(folder: Path, name: str) -> Result:
-    report = load_report(folder)
-    series = dict(_series(folder))
+    report = _report_of(folder)
+    series = dict(_series(folder, int(report['start_stamp'] or 0)))
     if not margin_known(report):
         series.pop('margin', None)
     return Result(name, folder, report, series)
 
 
-def _series(folder: Path) -> Iterator[tuple[str, Series]]:
-    """What there is of `QUANTITIES`."""
-    for whole in Replayed.spans(folder, {quantity.topic for quantity in QUANTITIES}, 1e9):
-        for quantity in QUANTITIES:
-            if quantity.topic in whole.batch.topics:
-                stamps, values = whole.values(quantity.topic)
-                time = (stamps - whole.start) / NANOSECONDS
-                yield quantity.name, Series(time, quantity.of(values))
+def _report_of(folder: Path) -> Mapping[str, Any]:
+    try:
+        report = json.loads(read_regular_file(folder / REPORT, _LARGEST))
+        if not isinstance(report, dict) or 'start_stamp' not in report:
+            raise ValueError('it is no report of izmp replay')
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ReplayError(
+            f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
+            kind='not_a_result', folder=folder,
+        ) from error  # fmt: skip
+    if 'events' not in report:
+        raise ReplayError(
+            f"'{folder}' was written by an older version, without events; run izmp replay again.",
+            kind='older_result', folder=folder,
+        )  # fmt: skip
+    if not _is_whole(report):
+        raise ReplayError(
+            f"'{folder / REPORT}' is damaged; run izmp replay again.",
+            kind='damaged_report', folder=folder,
+        )  # fmt: skip
+    return report
+
+
+def _is_whole(report: Mapping[str, Any]) -> bool:
+    """Whether there is what is read of a report."""
+    kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
+             'root': str, 'robot': str, 'duration': float | int, 'weight': float | int,
+             'start_stamp': int | None}  # fmt: skip
+    return (
+        all(isinstance(report.get(key), kind) for key, kind in kinds.items())
+        and {'reason', 'headline', 'state', 'judged_by'} <= report['verdict'].keys()
+        and all(
+            isinstance(each, dict) and isinstance(each.get('name'), str) for each in report['feet']
+        )
+        and all(
+            isinstance(each, dict)
+            and isinstance(each.get('kind'), str)
+            and isinstance(each.get('begin'), float | int)
+            and {'subject', 'end'} <= each.keys()
+            for each in report['events']
+        )
+    )
+
+
+def margin_known(report: Mapping[str, Any]) -> bool:
+    """Whether the joints say where all feet are that the robot stands on."""
+    return bool(report['verdict']['reason'] != 'leg_joints_absent')
+
+
+def _series(folder: Path, start: int) -> Iterator[tuple[str, Series]]:
+    """What there is of `QUANTITIES`, in seconds after a stamp [ns]."""
+    with BagReader(folder / BAG) as reader:
+        there = {quantity.topic for quantity in QUANTITIES} & set(reader.topics)
+        for batch in reader.batches(sorted(there), 1e9) if there else ():
+            for quantity in QUANTITIES:
+                messages = batch.topics.get(quantity.topic)
+                if messages is not None and len(messages):
+                    stamps, values = TOPICS[quantity.topic[1:]].read(messages)
+                    time = (stamps - start) / NANOSECONDS
+                    yield quantity.name, Series(time, quantity.of(values))

@@ -155,7 +155,7 @@ def test_a_fall_is_repeated_without_the_pushes_after_the_alarm(monkeypatch):
     monkeypatch.setattr(trials, 'STAND', 4.5)
     monkeypatch.setattr(trials, '_pushes', lambda *_: pushes)
     trials._stance.cache_clear()
-    tried = trials.trial(str(find_resource(ROBOT)), 'standing', 3, 40.0)
+    tried = trials.trial(RobotKey.of(find_resource(ROBOT)), 'standing', 3, 40.0)
     trials._stance.cache_clear()
     assert pushes[0, 0] < tried.raised < pushes[1, 0] < tried.fallen
     assert tried.unpushed == pytest.approx(tried.fallen, abs=0.1)

@@ -1,1 +1,0 @@
-"""Results of `izmp replay` in the formats of other tools."""
