@@ -136,6 +136,52 @@ def mr_ad(joints: Indices, bodies: Array, state: Array, work: Array, out: Array)
         add_wrench(bodies[i], work[i], out)
 
 
+@kernel
+def mr_ad_with_units(
+    joints: Indices, bodies: Array, carried: Indices, states: Array, motions: Array, out: Array
+) -> None:
+    """Evaluate MR-AD where some bodies carry units that measure their own motion.
+
+    The recursion of eqs. 15–20 goes outwards from the root. Where a unit knows φ, ω and ω̇ of its
+    body, these replace those of the recursion, which goes on from there: the joints between the
+    root and the body then give its pose alone.
+
+    Args:
+        joints: (B, 3) int64, see `body_layout`.
+        bodies: (B, 24), see `body_layout`.
+        carried: (B,) int64 which unit each body carries; -1: none.
+        states: (T, 9 + 3n) as `mr_ad` takes them.
+        motions: (T, S, 9) φ of the body's origin, ω and ω̇ by each unit, in the axes of its body;
+            one that is not finite counts as not measured.
+        out: (T, 9) as that of `mr_ad`.
+    """
+    n = (states.shape[1] - ROOT) // 3
+    work = np.empty((joints.shape[0], WORK))
+    for t in range(len(states)):
+        state = states[t]
+        for k in range(9):
+            out[t, k] = 0.0
+        _start(state, ROOT, work[0])
+        add_wrench(bodies[0], work[0], out[t])
+        for i in range(1, joints.shape[0]):
+            j = ROOT + joints[i, DRIVER]
+            k = bodies[i, MULTIPLIER]
+            q = k * state[j] + bodies[i, OFFSET]
+            qd, qdd = k * state[j + n], k * state[j + 2 * n]
+            revolute, turned = joints[i, KIND] == REVOLUTE, turn(joints[i], q)
+            own = work[i]
+            accelerate(revolute, bodies[i], turned, qd, qdd, work[joints[i, PARENT]], own)
+            if carried[i] >= 0:
+                measured, total = motions[t, carried[i]], 0.0
+                for m in range(ROOT):
+                    total += measured[m]
+                if np.isfinite(total):
+                    store(own, MOTION, rotate(own, vector(measured, 0)))
+                    store(own, OMEGA, rotate(own, vector(measured, 3)))
+                    store(own, OMEGA_DOT, rotate(own, vector(measured, 6)))
+            add_wrench(bodies[i], own, out[t])
+
+
 @inlined
 def _start(state: Array, size: int, own: Array) -> None:
     """Set the root's work row: identity, no offset, the motion of the root."""

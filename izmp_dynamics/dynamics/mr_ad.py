@@ -8,6 +8,7 @@ contact wrench directly: no world position, no linear velocity, no orientation a
 `mr_ad_reference` reads like the paper, with KDL's types; `MrAd` runs the numba kernel.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ class MrAd:
 
     Args:
         model: the robot; the reference point is the origin of its root link.
+        measured: indices of the bodies whose motion units of their own measure.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, measured: Sequence[int] = ()) -> None:
         kernels.compile_kernels()
         compile_batch()
         self.model = model
@@ -40,6 +42,11 @@ class MrAd:
         self._work = np.empty((len(model.joints), kernels.WORK))
         self._out = np.empty(9)
         self._q_shape = (model.dof,)
+        self._carried = np.full(len(model.joints), -1)
+        self._carried[list(measured)] = np.arange(len(measured))
+        if measured:
+            empty = np.empty((0, len(self._state)))
+            self._with_units(empty, np.empty((0, len(measured), kernels.ROOT)))
 
     def update(
         self,
@@ -118,24 +125,36 @@ class MrAd:
         wrenches, com = self.of_states(np.hstack(arguments, dtype=np.float64))
         return ContactWrench.from_array(wrenches), com
 
-    def of_states(self, states: Array) -> tuple[Array, Array]:
+    def of_states(self, states: Array, units: Array | None = None) -> tuple[Array, Array]:
         """Evaluate T instants of packed states.
 
         Args:
             states: (T, 9 + 3n) φ [m/s²], ω [rad/s], ω̇ [rad/s²] of the root, then q, q̇, q̈,
                 as `batch` takes them; C-contiguous.
+            units: (T, S, 9) φ [m/s²] of the origin, ω [rad/s] and ω̇ [rad/s²] of the measured
+                bodies, in the axes of each; where a number is NaN the motion of that body follows
+                from the joints. None: that of all bodies does.
 
         Returns:
             (T, 6) contact wrenches about the root origin in root axes, force first, and the
             centres of mass (T, 3) in the root frame [m].
         """
-        if len(states) > FEW:
+        if units is not None:
+            out = self._with_units(states, units)
+        elif len(states) > FEW:
             out = mr_ad_batch(self.model.joints, self.model.bodies, states)
         else:
             out = np.empty((len(states), 9))
             for state, result in zip(states, out, strict=True):
                 kernels.mr_ad(self.model.joints, self.model.bodies, state, self._work, result)
         return out[:, :6].copy(), out[:, 6:] / self.model.total_mass
+
+    def _with_units(self, states: Array, units: Array) -> Array:
+        out = np.empty((len(states), 9))
+        states, units = (np.require(a, np.float64, ('C', 'W')) for a in (states, units))
+        model = self.model
+        kernels.mr_ad_with_units(model.joints, model.bodies, self._carried, states, units, out)
+        return out
 
 
 _VECTOR = (3,)
@@ -165,6 +184,7 @@ def mr_ad_reference(
     q: dict[str, float],
     qd: dict[str, float],
     qdd: dict[str, float],
+    measured: Mapping[str, tuple[Array, Array, Array]] | None = None,
 ) -> ContactWrench:
     """Evaluate MR-AD as the paper writes it, link by link, for reading and for checking.
 
@@ -176,6 +196,8 @@ def mr_ad_reference(
         q: position of every independent joint by name [rad] or [m].
         qd: velocities.
         qdd: accelerations.
+        measured: link that a joint moves → φ of its origin, ω and ω̇ in its axes, by a unit on it;
+            they replace those of the recursion.
 
     Returns:
         The contact wrench about the root origin in root axes.
@@ -204,7 +226,10 @@ def mr_ad_reference(
         elif link.kind == 'prismatic':
             n = frame[parent].M * joint.JointAxis()
             a = a + 2.0 * (w * (n * velocity)) + n * acceleration
-        phi[link.link] = a + _rotation_term(w, wd, from_joint)
+        a = a + _rotation_term(w, wd, from_joint)
+        if measured and link.link in measured:
+            a, w, wd = (frame[link.link].M * kdl.Vector(*part) for part in measured[link.link])
+        phi[link.link] = a
         omega[link.link], omega_dot[link.link] = w, wd
         F_i, M_i = _newton_euler(
             link.segment.getInertia(), frame[link.link], phi[link.link], w, wd

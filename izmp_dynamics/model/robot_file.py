@@ -26,7 +26,7 @@ from izmp_dynamics.model.method import (
 )  # fmt: skip
 from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
-from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position
+from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position, SegmentUnit
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
 from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
@@ -55,6 +55,9 @@ class RobotFile:
     imu: Imu = setting('IMU on the root link', factory=Imu)
     accelerometers: tuple[Accelerometer, ...] = setting(
         'further accelerometers on the root link', default=()
+    )
+    segments: tuple[SegmentUnit, ...] = setting(
+        'gyroscopes and accelerometers on other links', default=(), keyed_by='link'
     )
     angular_acceleration: AngularAcceleration = setting(
         'angular acceleration of the root', factory=AngularAcceleration
@@ -126,6 +129,7 @@ class RobotFile:
         yield from repeated_names(
             names
             | soles
+            | {f'segments[{k}].link': unit.link for k, unit in enumerate(self.segments)}
             | {f'{signal.key}.topic': signal.topic for signal in self.signals()}
             | {f'{signal.key}.type': '' for signal in self.signals() if signal.mapping}
         )
@@ -160,6 +164,11 @@ class RobotFile:
             yield Signal(
                 name, name, sensor.topic, (IMU,), 'angular acceleration of the root',
                 mounted=True, frame=sensor.frame,
+            )  # fmt: skip
+        for k, unit in enumerate(self.segments):
+            yield Signal(
+                f'segments[{unit.link}]', f'segments[{k}]', unit.topic, (IMU,),
+                'motion of the link', mounted=True, frame=unit.frame, link=unit.link,
             )  # fmt: skip
         for k, foot in enumerate(self.feet):
             if foot.wrench is not None:
@@ -228,6 +237,7 @@ def repeated_names(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
 _UNIQUE = {
     'foot name': re.compile(r'feet\[\d+\]\.name'),
     'sole': re.compile(r'feet\[\d+\]\.sole'),
+    'segment': re.compile(r'segments\[\d+\]\.link'),
     'topic': re.compile(r'.+\.topic'),
 }
 

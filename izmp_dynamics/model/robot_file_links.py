@@ -10,7 +10,9 @@ from izmp_dynamics.model.kinematic_tree import build_tree
 from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.urdf import LARGEST, read_urdf
 
-_LINK = re.compile(r'(imu|position|(accelerometers|feet)\[\d+\](\.wrench|\.imu)?)\.(frame|below)')
+_LINK = re.compile(
+    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.imu)?)\.(frame|below|link)'
+)
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
 _SOLE = re.compile(r'feet\[\d+\]\.sole(\.link)?')
 

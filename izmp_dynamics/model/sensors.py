@@ -1,4 +1,4 @@
-"""Settings of a robot's sensors but those in its feet: joints, IMU, accelerometers, position."""
+"""Settings of a robot's sensors but those in its feet: joints, IMUs, accelerometers, position."""
 
 import math
 from dataclasses import dataclass
@@ -162,6 +162,21 @@ class Accelerometer:
         default='xyz',
         choices=('xyz', 'xy', 'xz', 'yz', 'x', 'y', 'z'),
     )
+    delay: float = delay_setting()
+
+
+@dataclass(frozen=True)
+class SegmentUnit:
+    """Gyroscope and accelerometer on a link other than the root (paper, sect. 6)."""
+
+    link: str = setting('link that carries the unit')
+    topic: str = setting('topic with sensor_msgs/Imu')
+    frame: str | None = setting(
+        'link, fixed to that one, whose frame it measures in; the frame_id of the messages if not '
+        'given',
+        default=None,
+    )
+    rotation: tuple[float, float, float] = rotation_setting()
     delay: float = delay_setting()
 
 

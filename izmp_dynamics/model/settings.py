@@ -49,6 +49,7 @@ def setting(
     upper: float = math.inf,
     choices: tuple[str | int, ...] = (),
     hint: str = '',
+    keyed_by: str = '',
 ) -> Any:
     """Declare a field.
 
@@ -61,6 +62,8 @@ def setting(
         upper: largest valid number.
         choices: valid words or whole numbers.
         hint: added to the message when a number is out of range, e.g. 'metres, not millimetres'.
+        keyed_by: of a list of records, the key that a mapping states before the others:
+            {NAME: {...}} is [{keyed_by: NAME, ...}].
     """
     metadata = {
         'description': description,
@@ -69,6 +72,7 @@ def setting(
         'upper': upper,
         'choices': choices,
         'hint': hint,
+        'keyed_by': keyed_by,
     }
     return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
 
@@ -342,6 +346,8 @@ class _Reader:
         self, types_: tuple[Any, ...], node: yaml.Node, name: str, metadata: Mapping[str, Any]
     ) -> tuple[Any, ...]:
         """Read a list."""
+        if metadata.get('keyed_by') and isinstance(node, yaml.MappingNode):
+            node = _listed(node, metadata['keyed_by'])
         if not isinstance(node, yaml.SequenceNode):
             entries = f'it is part of: {_meaning(metadata)}'
             if dataclasses.is_dataclass(types_[0]):
@@ -402,6 +408,18 @@ class _Reader:
             self.fail(
                 node, message, 'out_of_range', key=name, value=value, lower=lower, upper=upper
             )
+
+
+def _listed(node: yaml.MappingNode, key: str) -> yaml.SequenceNode:
+    """A mapping of records as a list of records that state their own names."""
+    records = []
+    for name, record in node.value:
+        if isinstance(record, yaml.MappingNode):
+            own = yaml.ScalarNode('tag:yaml.org,2002:str', key, name.start_mark, name.end_mark)
+            marks = name.start_mark, record.end_mark
+            record = yaml.MappingNode(record.tag, [(own, name), *record.value], *marks)
+        records.append(record)
+    return yaml.SequenceNode('tag:yaml.org,2002:seq', records, node.start_mark, node.end_mark)
 
 
 def _read_number(text: str) -> float | None:

@@ -23,8 +23,8 @@ class Signal:
     """What one topic of the robot gives.
 
     Attributes:
-        name: 'joints', 'imu', 'position', 'ground', 'accelerometers[0]', 'feet[NAME]' or
-            'foot_imus[NAME]'.
+        name: 'joints', 'imu', 'position', 'ground', 'accelerometers[0]', 'segments[LINK]',
+            'feet[NAME]' or 'foot_imus[NAME]'.
         key: of its settings in the robot file, e.g. 'feet[0].wrench'.
         topic: as the robot file names it.
         types: of messages that it may have.

@@ -40,6 +40,11 @@ _SENSORS = {
         "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
         True,
     ),
+    'segments': (
+        "start the unit's driver, or delete the link under segments in the robot file; without it "
+        'the motion of the link follows from the joints.',
+        False,
+    ),
     'feet': ("start the foot sensor's driver, or delete wrench in the robot file.", False),
     'foot_imus': (
         "start the driver of the foot's IMU; without it the ground is that of the sole.",
@@ -94,7 +99,7 @@ class Sensors:
 
     def configure(self, robot: RobotFile) -> None:
         """Follow another robot file."""
-        places = self._computes & {'root', 'world', 'verdict'}
+        places = self._computes & {'root', 'mr_ad', 'world', 'verdict'}
         topics = [signal.topic for signal in self._node.task.signals(robot)] if places else []
         self.frames = SensorRig(robot, self._node.model, topics, self._node.frame_names)
         self._frames_seen: dict[str, str] = {}
@@ -251,7 +256,7 @@ class Sensors:
                 self._collect('orientation', stamp, orientation)
 
     def _take_mounted(self, signal: Signal, stamp: int, sample: ImuSample | WrenchSample) -> None:
-        """Take a sample of an accelerometer of the root, or of a sensor in a foot."""
+        """Take a sample of an accelerometer of the root, or of a sensor on another link."""
         kind, _, name = signal.name.partition('[')
         if kind == 'feet':
             self.forces.see(name[:-1], stamp, sample.values)

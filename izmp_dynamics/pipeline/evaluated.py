@@ -34,6 +34,8 @@ class Evaluated:
         ground: plane, soles, loaded feet.
         fall: whether the robot is about to fall; None where that is not asked for, and for a
             robot without feet.
+        units: (K, S, 9) φ, ω, ω̇ that the units of `Rig.segments` measure, in the axes of their
+            bodies; None without units.
     """
 
     joints: JointKinematics
@@ -46,6 +48,7 @@ class Evaluated:
     margins: dict[str, Array]
     ground: Ground
     fall: FallRisk | None = None
+    units: Array | None = None
 
     @property
     def stamps(self) -> Stamps:
@@ -69,6 +72,7 @@ class Evaluated:
             some(self.margins),
             self.ground.select(rows),
             None if self.fall is None else self.fall.select(rows),
+            None if self.units is None else self.units[rows],
         )
 
     @property

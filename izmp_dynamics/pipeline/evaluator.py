@@ -42,6 +42,7 @@ class Evaluator:
     * 'orientation': (4,) quaternion x y z w of the source of the orientation in the world;
     * 'accelerometers[k]': (3,) specific force of the further accelerometers [m/s²];
     * 'position': (3,) of the positioned frame in the world [m];
+    * 'segments[LINK]': (6,) angular velocity [rad/s] and specific force [m/s²] of its unit;
     * 'feet[NAME]': (6,) force [N] and moment [N·m] of the foot's sensor;
     * 'foot_imus[NAME]': (6,) angular velocity [rad/s] and specific force [m/s²];
     * 'ground': (7,) position [m] and quaternion x y z w of a ground that moves.
@@ -134,7 +135,7 @@ class Evaluator:
     @cached_property
     def mr_ad(self) -> MrAd:
         """The kernels of MR-AD, made where they are needed."""
-        return MrAd(self.rig.model)
+        return MrAd(self.rig.model, [mount.body for mount in self.rig.segments])
 
     # ---- The method ---------------------------------------------------------------------------
 
@@ -150,7 +151,8 @@ class Evaluator:
             world = WorldState(R, nowhere, nowhere)
         normals = self.ground.normals(joints, world)
         states = mr_ad_states(joints, root)
-        mr_ad, com = self._mr_ad(joints, states)
+        units = self.stages.unit_motions(joints)
+        mr_ad, com = self._mr_ad(joints, states, units)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         feet = self.feet.evaluate(joints, states, world.R, normals, wrenches['mr_ad'])
         ground = self.ground.evaluate(joints, root, world, feet)
@@ -176,20 +178,24 @@ class Evaluator:
             margins=margins,
             ground=ground,
             fall=fall,
+            units=units,
         )
 
-    def _mr_ad(self, joints: JointKinematics, states: Array) -> tuple[Array, Array]:
+    def _mr_ad(
+        self, joints: JointKinematics, states: Array, units: Array | None
+    ) -> tuple[Array, Array]:
         """Contact wrenches (K, 6) of MR-AD, and centres of mass (K, 3)."""
         given = self.stages.wrench
         if given is not None:
             return given.at(joints.stamps), np.full((len(joints), 3), np.nan)
-        return self.mr_ad.of_states(states)
+        return self.mr_ad.of_states(states, units)
 
     def _of_motion(self, joints: JointKinematics, root: RootState) -> Evaluated:
         wrenches: dict[str, Array] = {}
         world, com, ground = _nowhere(len(joints))
         if self.stages.computes & {'mr_ad', 'ir_md'}:
-            wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root))
+            units = self.stages.unit_motions(joints)
+            wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root), units)
             wrenches = {'mr_ad': wrench} if 'mr_ad' in self.stages.computes else {}
         return Evaluated(joints, root, world, world.R[:, 2], com, wrenches, {}, {}, ground)
 
@@ -348,6 +354,7 @@ class Evaluator:
         parts, found = stages.given | stages.computes, list[Stage]()
         if 'root' in parts or 'world' in stages.computes:
             found.append(self.root)
+        found += stages.segments
         if 'verdict' in parts:
             where = self.world if stages.needs_world else self.world.orientation
             found += [where, self.feet, self.ground]

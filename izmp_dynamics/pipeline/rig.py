@@ -26,14 +26,15 @@ _BELOW = (
 
 @dataclass(frozen=True)
 class Mount:
-    """Where a sensor sits on the root link.
+    """Where a sensor sits on the root link, or on another one.
 
     Attributes:
-        name: what it is, for messages.
-        R: (3, 3) root_R_sensor.
-        p: (3,) origin of the sensor frame in the root frame [m].
+        name: of its signal.
+        R: (3, 3) root_R_sensor, or body_R_sensor.
+        p: (3,) origin of the sensor frame in the root frame, or in that of the body [m].
         axes: (k,) indices of the sensitive axes.
         correction: of its samples.
+        body: index of the body that carries it; 0 is the root.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Mount:
     p: Array
     axes: tuple[int, ...] = (0, 1, 2)
     correction: Correction = NO_CORRECTION
+    body: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Rig:
         accelerometers: the further accelerometers.
         position: the frame whose position in the world is known; None without one.
         feet: the feet.
+        segments: the units on other links.
         ground_reference: link of the robot that is the reference frame of a moving ground's pose;
             None if that is the world, or if the ground does not move.
         minimum_force: normal force below which there is no ZMP [N].
@@ -97,6 +100,7 @@ class Rig:
     feet: tuple[FootRig, ...]
     minimum_force: float
     contact_force: float
+    segments: tuple[Mount, ...] = ()
     ground_reference: str | None = None
 
 
@@ -144,6 +148,7 @@ def make_rig(
         feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
         minimum_force=minimum_force,
         contact_force=contact_force,
+        segments=_segments(model, robot, ids),
         ground_reference=_ground_reference(model, ground, ids),
     )
 
@@ -180,6 +185,41 @@ def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | N
     mount = _mount(model, 'imu', imu.frame, imu.topic, frame_ids)
     R = mount.R @ from_rpy(imu.rotation) if any(imu.rotation) else mount.R
     return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
+
+
+def _segments(
+    model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | None]
+) -> tuple[Mount, ...]:
+    """The units on other links, each on a body of its own."""
+    mounts: dict[int, Mount] = {}
+    for unit in robot.segments:
+        key = f'segments[{unit.link}]'
+        _known(model, unit.link, key)
+        place = f'under {key}, the link whose axes it measures in'
+        frame = _sensor_frame(model, unit.frame, unit.topic, frame_ids, key, key, place)
+        mount, body = model.mount(frame), model.mount(unit.link).body
+        why = ''
+        if body == 0:
+            why = (
+                f"'{unit.link}' is the root link '{model.root}' or fixed to it, whose motion imu "
+                'measures already; take the unit out of segments.'
+            )
+        elif body in mounts:
+            why = (
+                f"'{unit.link}' is fixed to the link of {mounts[body].name}; state one of the two "
+                'units.'
+            )
+        elif mount.body != body:
+            why = (
+                f"the frame '{frame}' moves against '{unit.link}'; state a link that is fixed to "
+                'it.'
+            )
+        if why:
+            raise ReplayError(f'{key}: {why}', kind='not_on_segment', signal=key, frame=frame)
+        R = frozen(mount.body_R_frame @ from_rpy(unit.rotation))
+        correction = Correction.of_delay(unit.delay)
+        mounts[body] = Mount(key, R, mount.p_frame_in_body, correction=correction, body=body)
+    return tuple(mounts.values())
 
 
 def _sensor_frame(

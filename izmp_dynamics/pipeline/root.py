@@ -1,6 +1,7 @@
 """IMU and accelerometers → motion of the root (ω, ω̇, φ) at the instants of the joints."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -8,8 +9,9 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.model.method import AngularAcceleration
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
-from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.rig import Mount, Rig
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
@@ -50,7 +52,7 @@ class RootStage(Stage):
             self.array = accelerometer_array(rig)
             self.warnings = self.array.warnings
         self.imu = streams.make(
-            'imu',
+            rig.imu.name,
             6,
             largest=LARGEST_MOTION,
             correction=rig.imu.correction,
@@ -219,6 +221,18 @@ class RootStage(Stage):
             [state.angular_velocity, state.angular_acceleration, state.proper_acceleration]
         )
         self._differenced.append(state.stamps, values)
+
+
+def unit_stage(rig: Rig, mount: Mount, streams: Streams) -> RootStage:
+    """The stage of a unit on another link: its body is what the root is for the IMU.
+
+    Args:
+        rig: the robot.
+        mount: of the unit, one of `rig.segments`.
+        streams: of its signals.
+    """
+    differenced = replace(rig.robot, angular_acceleration=AngularAcceleration(method='gyro'))
+    return RootStage(replace(rig, robot=differenced, imu=mount, accelerometers=()), streams)
 
 
 def chosen_method(rig: Rig) -> str:

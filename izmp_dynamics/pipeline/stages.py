@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from functools import partial
 
+import numpy as np
+
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.faults import Faults
@@ -19,7 +21,7 @@ from izmp_dynamics.pipeline.ground import GroundStage
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.pipeline.pose_imu import PoseImu
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.root import RootStage
+from izmp_dynamics.pipeline.root import RootStage, unit_stage
 from izmp_dynamics.pipeline.world import WorldStage
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.clock import Clocks
@@ -49,6 +51,7 @@ class Stages:
         leading: the one whose stamps are the instants.
         clock_gates: follow the clocks of the signals.
         all: the stages whose samples wait for instants.
+        segments: of the units on other links, each with its body in the place of the root.
         wrench: of MR-AD, if it is given.
         in_world: of IR-MD, if it is given.
         needs_world: whether the ground moves in the world, so that the IZMP needs the pose.
@@ -91,6 +94,8 @@ class Stages:
         world = WorldStage if 'world' in computes else GivenWorld
         self.world = world(rig, streams, orientation or 'imu', self.root.imu)
         self.world.orientation.available = orientation is not None
+        units = rig.segments if 'mr_ad' in computes else ()
+        self.segments = tuple(unit_stage(rig, mount, streams) for mount in units)
         self.feet = FeetStage(rig, streams)
         self.ground = GroundStage(rig, streams)
         moves_in_world = robot.ground.moves and rig.ground_reference is None
@@ -99,12 +104,16 @@ class Stages:
         self.wrench = Result('mr_ad/contact_wrench', 6) if 'mr_ad' in given else None
         self.in_world = Result('ir_md/contact_wrench', 6) if 'ir_md' in given else None
         wrenches = [each for each in (self.wrench, self.in_world) if each is not None]
-        self.all: tuple[Stage, ...] = (self.root, self.world, self.feet, self.ground, *wrenches)
+        self.all: tuple[Stage, ...] = (
+            *(self.root, self.world, *self.segments, self.feet, self.ground),
+            *wrenches,
+        )
         self.leading = 'joints' if 'joints' in computes else JOINTS
         results = {each.signal: each for each in (*self.first_results, *self.later_results)}
         self.signals = (
             *('joints', 'imu', 'orientation', 'position', 'ground'),
             *(stream.signal for stream in self.root.accelerometers),
+            *(mount.name for mount in rig.segments),
             *(f'feet[{foot.name}]' for foot in rig.feet),
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
             *(() if self.leading == 'joints' else (JOINTS, *results)),
@@ -133,6 +142,17 @@ class Stages:
         if isinstance(self.world, GivenWorld):
             return self.world.angular_velocity(instants)
         return self.root.angular_velocity(instants, moving)
+
+    def unit_motions(self, joints: JointKinematics) -> Array | None:
+        """Give what the units on other links measure, as `MrAd.of_states` takes it."""
+        if not self.segments:
+            return None
+        motions = np.empty((len(joints), len(self.segments), 9))
+        for k, unit in enumerate(self.segments):
+            state = unit.without_stuck(unit.evaluate(joints.stamps), joints.moving)
+            parts = (state.proper_acceleration, state.angular_velocity, state.angular_acceleration)
+            motions[:, k] = np.hstack(parts)
+        return motions
 
     # ---- Samples come in ----------------------------------------------------------------------
 
@@ -172,6 +192,8 @@ class Stages:
             entrances['imu'] = (root, root.push_imu)
             for k, stream in enumerate(root.accelerometers):
                 entrances[stream.signal] = (root, partial(root.push_accelerometer, k))
+        for unit in self.segments:
+            entrances[unit.imu.signal] = (unit, unit.push_imu)
         if computes & {'world', 'verdict'}:
             entrances['orientation'] = (world, self._push_orientation)
             entrances['position'] = (world, self._push_position)
@@ -221,6 +243,7 @@ class Stages:
             'imu': self.root.imu_faults,
             'position': self.world.position_faults,
             **{stream.signal: stream.faults for stream in self.root.accelerometers},
+            **{unit.imu.signal: unit.imu_faults for unit in self.segments},
             **{stream.signal: stream.faults for stream in self.feet.streams},
             **self.ground.faults,
             **{result.signal: result.faults for result in self.first_results},

@@ -124,11 +124,11 @@ def filtered_covariance(
 
     Returns:
         (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or a
-        period is not known, and if φ comes from the legs.
+        period is not known, if φ comes from the legs, and with units on other links.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
     periods = stage.periods
-    if noise is None or periods is None or not from_imu(rig.robot):
+    if noise is None or periods is None or not from_imu(rig.robot) or rig.segments:
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)

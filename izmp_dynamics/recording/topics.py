@@ -231,6 +231,10 @@ class SignalTopics:
             )
             self.robot = dataclasses.replace(self.robot, ground=ground)
             lost = 'the ground is the sole of the foot that carries most'
+        elif sensor == 'segments':
+            units = tuple(u for u in self.robot.segments if f'segments[{u.link}]' != signal)
+            self.robot = dataclasses.replace(self.robot, segments=units)
+            lost = 'the motion of that link follows from the joints'
         elif sensor == 'feet':
             feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
             self.robot = dataclasses.replace(self.robot, feet=feet)

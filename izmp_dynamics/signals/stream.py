@@ -61,7 +61,7 @@ class Filtering(NamedTuple):
             SensingError: if the half-width is shorter than the period of a signal that is
                 differentiated.
         """
-        if self.half_width is not None and signal in _DIFFERENTIATED:
+        if self.half_width is not None and signal.partition('[')[0] in _DIFFERENTIATED:
             check_half_width(self.half_width, signal, period)
 
     def make(
@@ -341,7 +341,7 @@ class SampleStream:
         self._gate.begin(period, self._may_be_stuck, spreads)
 
 
-_DIFFERENTIATED = ('joints', 'imu')
+_DIFFERENTIATED = ('joints', 'imu', 'segments')
 
 
 def filter_in_words(robot: RobotFile) -> str:

@@ -235,6 +235,11 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
         'with robot_noisy.yaml',
     )  # fmt: skip
     sensors.add_argument(
+        '--segments', metavar='all|LINK,…',
+        help='units of gyroscope and accelerometer on links beside the root; robot.yaml in the '
+        'folder of the bag states them, with the noisy topics if there is noise',
+    )  # fmt: skip
+    sensors.add_argument(
         '--seed', type=int, default=0, metavar='N', help='of the random noise (default: 0)'
     )
 
@@ -276,6 +281,7 @@ def run_walk(options: argparse.Namespace) -> int:
     from izmp_lab.simulation.physics import Physics, Shove
     from izmp_lab.simulation.pictures import save_strip
     from izmp_lab.simulation.scenarios import simulate_walk
+    from izmp_lab.simulation.segment_units import files_of, with_units
     from izmp_lab.simulation.terrain import Uneven
 
     if options.uneven is not None and options.slope_deg:
@@ -284,6 +290,8 @@ def run_walk(options: argparse.Namespace) -> int:
             kind='uneven_slope',
         )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
+    if options.segments:
+        robot = with_units(robot, options.segments)
     physics = Physics.at_rate(options.physics_rate, options.friction)
     with progress_bar('Simulating', options.quiet) as progress:
         walk = simulate_walk(
@@ -297,10 +305,13 @@ def run_walk(options: argparse.Namespace) -> int:
             feedback=AnkleFeedback() if options.ankle_feedback else None,
             noise=sensor_noise(options.noise) if options.noise else None,
             seed=options.seed,
+            files=files_of(robot, noisy=bool(options.noise)) if options.segments else None,
             storage=options.storage,
             overwrite=options.overwrite,
             progress=progress,
         )
+    if options.segments:
+        _print_path('Robot', options.output / 'robot.yaml', options)
     if not options.quiet:
         for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):
             print(line)

@@ -44,6 +44,7 @@ class SensorOutputs:
         self._accelerometers = [
             (sensor, publisher(sensor.topic, Imu)) for sensor in robot.accelerometers
         ]
+        self._segments = [(unit, publisher(unit.topic, Imu)) for unit in robot.segments]
         self._position = publisher(robot.position.topic, PointStamped) if robot.position else None
         self._feet = [
             (foot.wrench, publisher(foot.wrench.topic, WrenchStamped))
@@ -67,6 +68,9 @@ class SensorOutputs:
         for sensor, publish in self._accelerometers:
             if sensor.topic in run.accelerometers:
                 publish(_accelerometer(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
+        for unit, publish in self._segments:
+            if unit.topic in run.segments:
+                publish(_unit(stamp, unit.frame, run.segments[unit.topic][row]))
         if self._position is not None and run.position is not None:
             self._position(
                 PointStamped(header=header(stamp, WORLD), point=point(run.position[row]))
@@ -84,6 +88,15 @@ class SensorOutputs:
         message.angular_velocity = vector3(imu.angular_velocity[row])
         message.linear_acceleration = vector3(imu.specific_force[row])
         return message
+
+
+def _unit(stamp: int, frame: str | None, motion: Array) -> Imu:
+    return Imu(
+        header=header(stamp, frame or ''),
+        angular_velocity=vector3(motion[:3]),
+        linear_acceleration=vector3(motion[3:]),
+        orientation_covariance=_ABSENT,
+    )
 
 
 def _accelerometer(stamp: int, frame: str | None, force: Array) -> Imu:

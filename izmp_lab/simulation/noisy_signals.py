@@ -68,6 +68,7 @@ class NoisySignals:
         imu: with the ideal orientation.
         accelerometers: topic → (T, 3) specific force [m/s²].
         position: (T, 3) GPS position in the world [m]; None without GPS.
+        segments: topic → (T, 6) angular velocity [rad/s] and specific force [m/s²].
     """
 
     noise: SensorNoise
@@ -77,6 +78,7 @@ class NoisySignals:
     imu: ImuSignals
     accelerometers: Mapping[str, Array]
     position: Array | None
+    segments: Mapping[str, Array]
 
 
 def add_noise(run: SimulatedRun, file: RobotFile, noise: SensorNoise, seed: int) -> NoisySignals:
@@ -123,7 +125,24 @@ def add_noise(run: SimulatedRun, file: RobotFile, noise: SensorNoise, seed: int)
             for name, signal in run.accelerometers.items()
         },
         position=position,
+        segments=_noisy_units(run, noise, seed),
     )
+
+
+def _noisy_units(run: SimulatedRun, noise: SensorNoise, seed: int) -> dict[str, Array]:
+    """Signals of the units on other links with noise, by topic."""
+    rate = NANOSECONDS / float(run.stamps[1] - run.stamps[0])
+    densities = {'angular_velocity': noise.gyroscope, 'linear_acceleration': noise.accelerometer}
+    return {
+        topic: signal
+        + np.hstack(
+            [
+                WhiteNoise(seed, f'{topic}/{name}', density, rate).batch(len(run))
+                for name, density in densities.items()
+            ]
+        )
+        for topic, signal in run.segments.items()
+    }
 
 
 Vector = tuple[float, float, float]
@@ -158,7 +177,7 @@ class SensorErrors:
         imu_rotation: roll, pitch, yaw frame_R_sensor [rad].
         gyroscope_bias: in its axes [rad/s].
         accelerometer_bias: in its axes [m/s²].
-        imu_noise: noise of the IMU; none if None.
+        imu_noise: noise of the IMU and of the units on other links; none if None.
         encoder_bits: steps of the joint positions, 2π / 2^bits; exact if None.
         feet: foot → errors of its sensor.
     """
@@ -199,6 +218,9 @@ def with_errors(
         noise = errors.imu_noise
         omega = omega + WhiteNoise(seed, 'gyroscope', noise.gyroscope, rate).batch(len(run))
         force = force + WhiteNoise(seed, 'force', noise.accelerometer, rate).batch(len(run))
+    segments = run.segments
+    if errors.imu_noise is not None:
+        segments = _noisy_units(run, errors.imu_noise, seed)
     q = run.q
     if errors.encoder_bits is not None:
         step = 2.0 * np.pi / 2**errors.encoder_bits
@@ -212,7 +234,7 @@ def with_errors(
             white = random.normal(0.0, wrong.noise, turned.shape) * [1, 1, 1, 0.1, 0.1, 0.1]
             wrenches[foot.wrench.topic] = wrong.scale * turned + wrong.offset + white
     imu = dataclasses.replace(run.imu, angular_velocity=omega, specific_force=force)
-    return dataclasses.replace(run, q=q, imu=imu, wrenches=wrenches)
+    return dataclasses.replace(run, q=q, imu=imu, wrenches=wrenches, segments=segments)
 
 
 def _delayed(run: SimulatedRun, values: Array, delay: float) -> Array:

@@ -138,7 +138,7 @@ def check_recordable(
     file: RobotFile, path: str | PathLike[str], storage: str, overwrite: bool
 ) -> None:
     """Check before a simulation that `record` can write it; arguments and errors as there."""
-    topics = [file.imu.topic, *(sensor.topic for sensor in file.accelerometers)]
+    topics = [signal.topic for signal in file.signals() if signal.mounted]
     noisy = [topic for topic in topics if topic.lstrip('/').startswith(NOISY)]
     if noisy:
         raise SimulationError(
@@ -173,7 +173,7 @@ def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
 
 
 def _root_sensors(signals: SimulatedRun | NoisySignals, file: RobotFile) -> Iterator[_Channel]:
-    """IMU, accelerometers and GPS; noisy ones with covariances."""
+    """IMU, accelerometers, units on other links and GPS; noisy ones with covariances."""
     prefix, angular_velocity, linear_acceleration = '', {}, {}
     if isinstance(signals, NoisySignals):
         prefix = NOISY
@@ -196,6 +196,16 @@ def _root_sensors(signals: SimulatedRun | NoisySignals, file: RobotFile) -> Iter
             prefix + sensor.topic.lstrip('/'), imu,
             {**_frame(sensor.frame), **only_acceleration, **linear_acceleration},
             {'linear_acceleration': signals.accelerometers[sensor.topic]}, qos='sensor_data',
+        )  # fmt: skip
+    for unit in file.segments:
+        omega, force = np.split(signals.segments[unit.topic], 2, axis=1)
+        yield _Channel(
+            prefix + unit.topic.lstrip('/'), imu,
+            {
+                **_frame(unit.frame), **_first_is_minus_one('orientation'), **angular_velocity,
+                **linear_acceleration,
+            },
+            {'angular_velocity': omega, 'linear_acceleration': force}, qos='sensor_data',
         )  # fmt: skip
     if file.position and signals.position is not None:
         yield _Channel(

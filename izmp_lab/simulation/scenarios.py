@@ -1,6 +1,6 @@
 """Whole simulations, from a robot file to a recording."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -135,6 +135,7 @@ def simulate_walk(
     feedback: AnkleFeedback | None = None,
     noise: SensorNoise | None = None,
     seed: int = 0,
+    files: Mapping[str, str] | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -150,8 +151,10 @@ def simulate_walk(
         sampling: the sensor rate.
         pushes: pushes on the way.
         feedback: of the root's tilt to the ankles; none if None.
-        noise: noise of the sensors on the root, on copies of their signals; none if None.
+        noise: noise of IMU, accelerometers and units on other links, on copies of their signals;
+            none if None.
         seed: of the noise.
+        files: name → text of further files in the folder of the bag.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
         progress: is called now and then with the part that is simulated, 0 … 1.
@@ -182,7 +185,7 @@ def simulate_walk(
     )
     if bag is not None:
         noisy = add_noise(run, file, noise, seed) if noise else None
-        record(run, file, bag, noisy=noisy, storage=storage, overwrite=overwrite)
+        record(run, file, bag, noisy=noisy, files=files, storage=storage, overwrite=overwrite)
     return SimulatedWalk(planned, terrain, run)
 
 

@@ -4,7 +4,7 @@ All arrays are read-only.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 
 import numpy as np
@@ -119,6 +119,8 @@ class SensorSignals(_ReadOnly):
         position: (T, 3) position of the GPS frame in the world [m]; None without GPS.
         wrenches: topic → (T, 6) what the foot below its sensor exerts on the robot above,
             force [N] and moment [N·m] in the sensor's frame.
+        segments: topic → (T, 6) angular velocity [rad/s] and specific force [m/s²] of the unit on
+            a link other than the root, in the axes of its frame.
     """
 
     joint_names: tuple[str, ...]
@@ -129,6 +131,7 @@ class SensorSignals(_ReadOnly):
     accelerometers: Mapping[str, Array]
     position: Array | None
     wrenches: Mapping[str, Array]
+    segments: Mapping[str, Array] = field(default_factory=dict, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.stamps)

@@ -152,6 +152,10 @@ def simulated_run(
             continuous(np.roll(read(imu + ORIENTATION), -1, axis=1)),
         ),
         accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
+        segments={
+            unit.topic: np.hstack([read(unit.topic + GYRO), read(unit.topic + FORCE)])
+            for unit in file.segments
+        },
         position=read(file.position.topic) if file.position else None,
         wrenches={
             # MuJoCo measures what the robot above the sensor exerts on the foot below it.

@@ -282,6 +282,9 @@ class SpecBuilder:
         self._add_sensor(file.imu.topic + ORIENTATION, kinds.mjSENS_FRAMEQUAT, file.imu.frame)
         for sensor in file.accelerometers:
             self._add_sensor(sensor.topic, kinds.mjSENS_ACCELEROMETER, sensor.frame)
+        for unit in file.segments:
+            self._add_sensor(unit.topic + GYRO, kinds.mjSENS_GYRO, unit.frame)
+            self._add_sensor(unit.topic + FORCE, kinds.mjSENS_ACCELEROMETER, unit.frame)
         if file.position:
             frame = file.position.frame or self.robot.root
             self._add_sensor(file.position.topic, kinds.mjSENS_FRAMEPOS, frame)
