@@ -94,6 +94,55 @@ def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
             np.testing.assert_allclose(foot.normal_force, load, atol=1e-6)
 
 
+def scalar_feet(folder, key, **stated):
+    """The quadruped with feet that measure one number."""
+    sensor = {'topic': 'state', 'type': 'my_robot/msg/State', 'clock': 'received', **stated}
+    feet = [
+        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius,
+         key: sensor | {'field': f'foot_force[{k}]'}}
+        for k, (leg, radius) in enumerate(zip(LEGS, RADII.tolist(), strict=True))
+    ]  # fmt: skip
+    return rig_of(folder, feet=feet)
+
+
+@pytest.mark.parametrize('slope', [np.eye(3), SLOPE], ids=['flat', 'slope'])
+@pytest.mark.parametrize(('carries', 'com'), [(FOUR, (0.03, -0.02)), (THREE, (0.05, 0.03))])
+def test_normal_forces_and_contact_alone_do_what_six_axes_do(carries, com, slope, rig, tmp_path):
+    """The CoP of normal forces, and the IZMP's margin, to 1e-6 m; dead contacts are estimated."""
+    stance = stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope, turn=TURN)
+    expected = results(rig, stance)
+    loads = stance.forces[0] @ stance.normal
+    for key, numbers in (('force', loads), ('contact', loads > 5.0), ('contact', np.zeros(4))):
+        signals = stance.signals()
+        for leg, number in zip(LEGS, numbers, strict=True):
+            signals[f'feet[{leg}]'].values[:] = [0.0, 0.0, number, 0.0, 0.0, 0.0]
+        folder = tmp_path / f'{key}{numbers[0]}'
+        folder.mkdir()
+        found = evaluate(Evaluator(scalar_feet(folder, key)), [signals])
+        found = found.select(np.isfinite(found.wrenches['mr_ad'][:, 0]))
+        np.testing.assert_array_equal(found.loaded, expected.loaded)
+        near = {'rtol': 0, 'atol': 1e-6}
+        np.testing.assert_allclose(found.margins['mr_ad'], expected.margins['mr_ad'], **near)
+        if key == 'force':
+            np.testing.assert_allclose(found.points['cop'], expected.points['cop'], **near)
+            for k, foot in enumerate(found.soles):
+                np.testing.assert_allclose(foot.normal_force, loads[k], atol=1e-6)
+        else:
+            assert 'cop' not in found.points
+            np.testing.assert_allclose(found.ground.shares.sum(axis=1), 1.0)
+
+
+def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_path):
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (40, 1)))
+    signals = stance.signals()
+    for leg, loaded in zip(LEGS, THREE, strict=True):
+        signals[f'feet[{leg}]'].values[:] = [0.0, 0.0, loaded, 0.0, 0.0, 0.0]
+    found = evaluate(Evaluator(scalar_feet(tmp_path, 'contact')), [signals])
+    known = np.isfinite(found.wrenches['mr_ad'][:, 0])
+    np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
+    assert (found.ground.shares[known, 3] == 0.0).all()
+
+
 @pytest.mark.parametrize('slope', [0.0, 5.0])
 def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
     """Of a slope along the line all is known, of one across it nothing: it is taken as level."""

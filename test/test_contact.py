@@ -18,7 +18,8 @@ SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
 FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
 
 
-def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05):
+def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05,
+             stated=(np.nan, np.nan)):  # fmt: skip
     """Loaded feet, shares and the foot that carries most, of two feet 0.2 m apart."""
     R = np.eye(3) if slope is None else slope
     middles = np.array([[0.0, 0.1, heights[0]], [ahead, -0.1, heights[1]]])
@@ -30,8 +31,8 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
     wrench = np.concatenate([force * up, np.cross(at - root, force * up)])
     loaded, shares = np.empty(2, dtype=bool), np.empty(2)
     most = carrying(
-        wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0, loaded,
-        shares,
+        wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0,
+        np.array(stated), loaded, shares,
     )  # fmt: skip
     return loaded.tolist(), shares, most
 

@@ -1,5 +1,6 @@
 """Joints and IMU in messages of any type, by the fields that the robot file names."""
 
+import dataclasses
 import sys
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from izmp_dynamics.base.errors import BagError, ReplayError, RobotFileError, Sen
 from izmp_dynamics.base.field_path import Step, Term, parse
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.feet import FootContact, FootForce
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.sensors import Joints
@@ -107,6 +109,60 @@ def test_mapped_fields_are_the_standard_messages(mapped, sound_results):
         assert known.any()
     used = [(each.msgtype, each.count) for each in found.health if each.topic == '/lowstate']
     assert used == 2 * [(LOW_STATE, 1000)]
+
+
+@pytest.mark.parametrize(
+    ('key', 'stated', 'expected'),
+    [
+        ('force', {'field': 'imu_state.gyroscope[0] * -2.0'}, [-2.0, -4.0, -8.0, np.nan]),
+        ('contact', {'field': 'imu_state.gyroscope[0]', 'loaded_above': 1.5}, [0, 1, 1, np.nan]),
+        ('contact', {'field': 'imu_state.gyroscope[0]', 'loaded': (1, 4)}, [1, 0, 1, np.nan]),
+        ('contact', {'field': 'head[1]'}, [0, 1, 1, 0]),
+    ],
+)
+def test_the_load_of_a_foot_is_a_number(mapped, sound, key, stated, expected):
+    robot, _ = mapped
+    foot = robot().feet[0]
+    sensor = {'force': FootForce, 'contact': FootContact}[key]
+    stated = {name: tuple(v) if isinstance(v, list) else v for name, v in stated.items()}
+    scalar = dataclasses.replace(
+        foot, wrench=None, **{key: sensor('lowstate', LOW_STATE, **stated)}
+    )
+    file = dataclasses.replace(robot(), feet=(scalar,))
+    (signal,) = [each for each in file.signals() if each.kind == 'feet']
+    assert signal.key == f'feet[0].{key}'
+    counts = np.tile([[1.0], [2.0], [4.0], [np.nan]], 3)
+    heads = np.array([[0, 0, 9], [9, 1, 0], [0, 3, 9], [1, 0, 1]], np.uint8)
+    raws = low_states(sound.copy(), slice(4), **{'imu_state.gyroscope': counts, 'head': heads})
+    raw = RawMessages(
+        '/lowstate', LOW_STATE, np.arange(4) + 1, Raws.of(raws), CdrDecoder(STORE, LOW_STATE)
+    )
+    found = MappedMessages(signal, STORE).read(raw, ())
+    np.testing.assert_array_equal(found.wrenches[:, 2], expected)
+    assert not found.wrenches[:, [0, 1, 3, 4, 5]].any()
+
+
+SENSOR = {'topic': 't', 'type': LOW_STATE, 'field': 'head[0]'}
+
+
+@pytest.mark.parametrize(
+    ('stated', 'kind', 'says'),
+    [
+        ({'force': SENSOR, 'contact': SENSOR}, 'two_foot_sensors', 'force and contact'),
+        ({'contact': SENSOR | {'loaded': [1], 'loaded_above': 3}}, 'two_thresholds', 'counts'),
+        ({'force': SENSOR | {'field': 'head[0-1]'}}, 'no_field', 'field is'),
+        ({'force': {'topic': 't', 'type': LOW_STATE}}, 'missing_key', 'field'),
+    ],
+)
+def test_a_foot_sensor_that_does_not_fit_says_what_would(mapped, tmp_path, stated, kind, says):
+    content = yaml.safe_load(mapped[0]().path.read_text())
+    del content['feet'][0]['wrench']
+    content['feet'][0] |= stated
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(content))
+    with raising(RobotFileError, kind) as caught:
+        load_robot_file(path)
+    assert says in str(caught.value)
 
 
 POSITIONS, OMEGA, FORCE = 'positions', 'angular_velocity', 'linear_acceleration'

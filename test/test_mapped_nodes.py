@@ -59,6 +59,10 @@ def content(sound, robot_yaml):
 def test_the_composed_node_gives_the_numbers_of_the_replay(bag, content, clock, tmp_path):
     for key in ('joints', 'imu'):
         content[key]['clock'] = clock
+    wrench = {'type': 'geometry_msgs/msg/WrenchStamped', 'field': 'wrench.force.z'}
+    for foot, stated in zip(content['feet'], ('force', 'contact'), strict=True):
+        foot[stated] = wrench | {'topic': foot.pop('wrench')['topic']}
+    content['feet'][1]['contact'] |= {'loaded_above': 135.0}
     path = written(content, tmp_path)
     robot = load_robot_file(path)
     expected = evaluate_log(bag, robot)[0]
@@ -67,6 +71,7 @@ def test_the_composed_node_gives_the_numbers_of_the_replay(bag, content, clock, 
         points = graph.messages['/mr_ad/izmp']
     known = np.isfinite(expected.points['mr_ad']).all(axis=1)
     assert known.mean() > 0.9
+    assert {(True, True), (True, False)} <= set(map(tuple, expected.loaded.tolist()))
     np.testing.assert_array_equal(sorted(points), expected.stamps[known])
     found = [vector(points[stamp].point) for stamp in sorted(points)]
     np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)

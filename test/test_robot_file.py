@@ -240,7 +240,8 @@ def test_the_example_states_the_defaults_of_the_code():
 def test_the_example_with_all_keys_is_valid_too(tmp_path):
     path = tmp_path / 'robot.yaml'
     text = uncommented(with_examples=True).replace('#source', 'source')
-    text = text.replace('radius: ', '#radius: ')  # or a polygon
+    for other in ('radius: ', 'force: {', 'contact: {'):  # than a polygon, than a wrench
+        text = text.replace(f'    {other}', f'    #{other}')
     path.write_text(text.replace('source: sole', 'source: frame'))
     robot = load_robot_file(path)
     assert robot.ground.frame == 'l_sole'

@@ -132,8 +132,9 @@ LOW_STATES = {'unitree_go': 20, 'unitree_hg': 35, 'ros2_unitree_legged_msgs': 20
 def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
     """In the order of the motors: each joint has its own angle; `izmp draft` maps it too."""
     robot, mapped = load_robot_file(name, with_urdf=True), load_robot_file(f'{name}/lowstate')
-    for key in ('urdf', 'root', 'feet'):
+    for key in ('urdf', 'root'):
         assert getattr(robot, key) == getattr(mapped, key)
+    assert robot.feet == tuple(dataclasses.replace(foot, contact=None) for foot in mapped.feet)
     assert robot.imu.frame == mapped.imu.frame
     model = load_model(robot.read_urdf(), robot.root)
     assert sorted(mapped.joints.names) == sorted(model.joint_names)
@@ -150,6 +151,7 @@ def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
         f'{imu}.quaternion': np.tile([1.0, 0.0, 0.0, 0.0], (len(stamps), 1)),
         f'{imu}.accelerometer': force,
         'tick': np.arange(len(stamps)) * 5 + 100,
+        'foot_force': np.tile([80, 30, 80, 80], (len(stamps), 1)),  # FR, FL, RR, RL
     })  # fmt: skip
     log = f'/{mapped.joints.topic}', mapped.joints.type, stamps, [row.tobytes() for row in raws]
     bag = write_bag(tmp_path / 'bag', [log], typestore=store)
@@ -157,7 +159,13 @@ def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
     with BagReader(bag) as reader:
         taken = SignalTopics(reader, dataclasses.replace(robot, imu=corrected)).robot
     assert taken.imu == dataclasses.replace(mapped.imu, delay=0.01)
-    track = evaluate_bag(bag, robot).tracks['mr_ad']
+    evaluation = evaluate_bag(bag, robot)
+    if robot.alternative in ('go2/lowstate', 'a1/lowstate'):
+        assert taken.feet == mapped.feet
+        assert [foot.name for foot in evaluation.feet if not foot.loaded[20:-20].any()] == [
+            'FL_foot'
+        ]
+    track = evaluation.tracks['mr_ad']
     assert track.valid.sum() > 100
     com = model.com(np.array(list(angles.values())))[:2]
     np.testing.assert_allclose(track.point[track.valid][:, :2] - com, 0.0, atol=3e-4)
@@ -179,7 +187,7 @@ def _low_state(msgtype):
     for part, text in (
         ('Imu', 'float32[4] quaternion\nfloat32[3] gyroscope\nfloat32[3] accelerometer'),
         ('Motor', 'uint8 mode\nfloat32 q\nfloat32 dq'),
-        ('LowState', f'uint32 tick\n{package}/Imu {imu}\n'
+        ('LowState', f'uint32 tick\nint16[4] foot_force\n{package}/Imu {imu}\n'
                      f'{package}/Motor[{LOW_STATES[package]}] motor_state'),
     ):  # fmt: skip
         store.register(get_types_from_msg(text, f'{package}/msg/{part}'))

@@ -64,6 +64,7 @@ def carrying(
     velocities: Array,
     foot: Indices,
     minimum_force: float,
+    stated: Array,
     loaded: Flags,
     shares: Array,
 ) -> int:
@@ -76,6 +77,7 @@ def carrying(
         velocities: (C, 3) of what is there, but for that of the root [m/s].
         foot: (C,) which foot each belongs to.
         minimum_force: vertical force below which no foot carries [N].
+        stated: (F,) which feet a sensor says carry load, see `as_stated`.
         loaded: (F,) out.
         shares: (F,) out; all 0 in flight.
 
@@ -122,8 +124,34 @@ def carrying(
     _share(level, zmp, foot, most, loaded, shares)
     for f in range(feet):
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
+    most = as_stated(stated, loaded, most)
     _share(level, zmp, foot, most, loaded, shares)
     return int(shares.argmax())
+
+
+@kernel
+def as_stated(stated: Array, loaded: Flags, most: int) -> int:
+    """Change which feet (F,) carry load into what sensors say, unless then none did.
+
+    So a sensor that is dead, or a threshold that is too high, leaves the estimate as it is.
+
+    Args:
+        stated: (F,) 1 where a foot carries load, 0 where it does not; NaN: not measured.
+        loaded: (F,) estimated; changed.
+        most: the foot that is thought to carry most.
+
+    Returns:
+        That foot, or one that carries load.
+    """
+    if not (np.where(np.isfinite(stated), stated >= 0.5, loaded)).any():
+        return most
+    for f in range(len(stated)):
+        if np.isfinite(stated[f]):
+            loaded[f] = stated[f] >= 0.5
+    for f in range(len(stated)):
+        if loaded[f] and not loaded[most]:
+            most = f
+    return most
 
 
 @kernel

@@ -1,10 +1,12 @@
 """Settings of feet, their sensors and the ground."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.model.field_map import FieldMap, clock_setting, field_map
 from izmp_dynamics.model.hull_area import hull_area
 from izmp_dynamics.model.sensors import delay_setting, rotation_setting
 from izmp_dynamics.model.settings import METRES, setting
@@ -15,7 +17,11 @@ LOADED_PART = 0.05
 LEAST_GAIN = 1e-6
 """Smallest singular value of a calibration matrix, as part of its largest."""
 
+SCALARS = {'force': 'normal force of a foot', 'contact': 'whether a foot carries load'}
+"""Sensors of a foot that measure a number, by their keys."""
+
 _SMALLEST_SOLE = 1e-6  # [m²]
+_BOOL = 0.5
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,56 @@ class FootWrench:
 
 
 @dataclass(frozen=True)
+class FootForce:
+    """A number in messages of any type that is the normal force on a foot."""
+
+    topic: str = setting('topic of the messages')
+    type: str = setting('type of the messages, as in ros2 topic info')
+    field: str = setting(
+        'field that is the force along the normal of the ground, N: of counts times the newtons '
+        'of one, such as foot_force[0] * 0.4'
+    )
+    clock: str = clock_setting()
+
+    def __post_init__(self) -> None:
+        _ = self.mapping  # which refuses what does not go together
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """Which field it is."""
+        return field_map(self, {'field': 1})
+
+
+@dataclass(frozen=True)
+class FootContact(FootForce):
+    """A number in messages of any type that says whether a foot carries load, not how much."""
+
+    field: str = setting('field that says it: a bool, one of several values, or counts')
+    loaded: tuple[float, ...] = setting('values of a foot that carries load', default=())
+    loaded_above: float | None = setting(
+        'counts, of an unknown unit, above which a foot carries load; 0.5, as for a bool, if '
+        'neither is given',
+        default=None,
+    )
+
+    def __post_init__(self) -> None:
+        if self.loaded and self.loaded_above is not None:
+            raise RobotFileError(
+                'loaded and loaded_above are both given; state the values of a foot that carries '
+                'load, or the counts from which on it does.',
+                kind='two_thresholds', key='loaded_above',
+            )  # fmt: skip
+        super().__post_init__()
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """Which field it is, and which of its values are those of a loaded foot."""
+        found = super().mapping
+        above = self.loaded_above if self.loaded or self.loaded_above is not None else _BOOL
+        return found and dataclasses.replace(found, loaded=self.loaded, above=above)
+
+
+@dataclass(frozen=True)
 class FootImu:
     """The IMU in a foot; with it the inclination of the ground is measured."""
 
@@ -114,6 +170,12 @@ class Foot:
         default=None, unit='m', lower=1e-4, upper=0.5, hint=METRES,
     )  # fmt: skip
     wrench: FootWrench | None = setting('force/torque sensor', default=None)
+    force: FootForce | None = setting(
+        'its normal force as a number, in place of wrench', default=None
+    )
+    contact: FootContact | None = setting(
+        'whether it carries load, where nothing measures how much', default=None
+    )
     imu: FootImu | None = setting('IMU in the foot, for ground.source: feet_imus', default=None)
 
     @property
@@ -122,11 +184,26 @@ class Foot:
         return self.sole if isinstance(self.sole, str) else f'{self.name}/sole'
 
     @property
+    def sensors(self) -> tuple[str, ...]:
+        """Which of its keys state a sensor of its load."""
+        return tuple(key for key in ('wrench', *SCALARS) if getattr(self, key) is not None)
+
+    @property
+    def normal_only(self) -> bool:
+        """Whether nothing but its normal force is measured."""
+        return self.force is not None or bool(self.wrench and self.wrench.normal_only)
+
+    @property
     def corners(self) -> tuple[tuple[float, float], ...]:
         """Corners of the sole in its frame [m]; of a ball its centre."""
         return self.polygon if self.radius is None else ((0.0, 0.0),)
 
     def __post_init__(self) -> None:
+        if len(self.sensors) > 1:
+            raise RobotFileError(
+                f'{" and ".join(self.sensors)} are given; leave out all but the best of them.',
+                kind='two_foot_sensors', key=self.sensors[1],
+            )  # fmt: skip
         if (self.radius is None) == (not self.polygon):
             both = 'are both given' if self.polygon else 'are both missing'
             raise RobotFileError(

@@ -51,6 +51,8 @@ class FieldMap:
         clock: field with a time, or `RECEIVED`, or the terms of a counter.
         names: of joint positions.
         order: of quaternions, one of `ORDERS`.
+        loaded: values of a foot that carries load.
+        above: from which number on it does; None: the number is its force.
     """
 
     type: str
@@ -59,6 +61,8 @@ class FieldMap:
     clock: Term
     names: tuple[str, ...] = ()
     order: str = ORDERS[0]
+    loaded: tuple[float, ...] = ()
+    above: float | None = None
 
 
 def field_map(settings: Any, widths: Mapping[str, int], optional: str = '') -> FieldMap | None:

@@ -13,7 +13,7 @@ from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.model.feet import Foot, Ground
+from izmp_dynamics.model.feet import SCALARS, Foot, Ground
 from izmp_dynamics.model.method import (
     Acd,
     AngularAcceleration,
@@ -176,6 +176,12 @@ class RobotFile:
                     f'feet[{foot.name}]', f'feet[{k}].wrench', foot.wrench.topic, (WRENCH,),
                     'measured contact wrench', mounted=True, frame=foot.wrench.frame,
                 )  # fmt: skip
+            for key, what in SCALARS.items():
+                if (scalar := getattr(foot, key)) is not None:
+                    yield Signal(
+                        f'feet[{foot.name}]', f'feet[{k}].{key}', scalar.topic, (scalar.type,),
+                        what, mapping=scalar.mapping,
+                    )  # fmt: skip
             if foot.imu is not None:
                 yield Signal(
                     f'foot_imus[{foot.name}]', f'feet[{k}].imu', foot.imu.topic, (IMU,),

@@ -8,7 +8,7 @@ from izmp_dynamics.bags.installed_types import installed_types
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.messages import message_class
-from izmp_dynamics.nodes.wire import ImuSample, JointSample, KnownBytes
+from izmp_dynamics.nodes.wire import ImuSample, JointSample, KnownBytes, WrenchSample
 from izmp_dynamics.recording.mapped import MappedMessages, frame_of
 from izmp_dynamics.signals.counter_clock import CounterClock
 
@@ -56,6 +56,8 @@ class MappedReader:
         names = self._messages.names
         if names:
             return stamp, JointSample(names, values[: len(names)])
+        if self._messages.of_foot:
+            return stamp, WrenchSample(frame, self._messages.wrenches(values))
         orientation = self._messages.orientations(values)
         absent = orientation is None or not any(orientation.tolist())
         return stamp, ImuSample(frame, values[:6], None if absent else orientation)

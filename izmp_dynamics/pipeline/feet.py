@@ -60,7 +60,9 @@ class FeetStage(Stage):
         self.rig = rig
         self._feet = PackedFeet.of(rig)
         self._counts = tuple(len(foot.polygon) for foot in rig.feet)
-        self._sensed = tuple(foot.sensor is not None for foot in rig.feet)
+        self._sensed = tuple(
+            foot.sensor is not None or foot.scalar == 'force' for foot in rig.feet
+        )
         self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: streams.make(
@@ -68,10 +70,10 @@ class FeetStage(Stage):
                 6,
                 largest=LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity,
                 correction=foot.correction,
-                may_be_stuck=not foot.normal_only,
+                may_be_stuck=not (foot.normal_only or foot.scalar),
             )
             for foot in rig.feet
-            if foot.sensor is not None
+            if foot.measures
         }
         super().__init__(self.sensors.values(), streams.patience)
 

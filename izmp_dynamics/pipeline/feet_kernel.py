@@ -10,7 +10,7 @@ from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
-from izmp_dynamics.estimation.contact import carrying
+from izmp_dynamics.estimation.contact import as_stated, carrying
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
@@ -26,6 +26,9 @@ PASSES = 3
 
 STEP = 1e-6
 """Of the difference quotients that give the velocities of soles [s]."""
+
+FORCE, CONTACT = 1, 2
+"""Feet that measure one number, in the third place of a reading."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class PackedFeet:
         foot: (C,) which foot each corner belongs to.
         points: (F,) which touch the ground with a point, so that their links may lean.
         radii: (F,) of the balls that these are [m]; NaN of others.
+        scalars: (F,) which measure nothing but FORCE or CONTACT; 0 of others.
     """
 
     joints: Indices
@@ -59,6 +63,7 @@ class PackedFeet:
     foot: Indices
     points: Flags
     radii: Array
+    scalars: Indices
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
         """Nothing in it changes; copies of its arrays would be writable, of another type."""
@@ -69,14 +74,19 @@ class PackedFeet:
         """Pack the feet of a robot."""
         model, feet = rig.model, rig.feet
         mounts = [(model.mount(foot.sole), model.mount(foot.sensor or foot.sole)) for foot in feet]
+        poses = np.reshape([[one.pose for one in pair] for pair in mounts], (-1, 2, POSE))
+        for foot, (_, pose) in zip(feet, poses, strict=True):
+            if foot.scalar:  # which acts in the middle of the sole
+                middle = [*foot.polygon.mean(axis=0), 0.0]
+                pose[POSITION:] += pose[:POSITION].reshape(3, 3) @ middle
         chains = [_chain(foot.below) for foot in feet]
         F = len(feet)
         return cls(
             model.joints,
             model.bodies,
             frozen(np.reshape([[one.body for one in pair] for pair in mounts], (F, 2)), np.int64),
-            frozen(np.reshape([[one.pose for one in pair] for pair in mounts], (F, 2, POSE))),
-            frozen([foot.sensor is not None for foot in feet], np.bool_),
+            frozen(poses),
+            frozen([foot.sensor is not None or foot.scalar == 'force' for foot in feet], np.bool_),
             frozen([len(joints) for joints, _ in chains], np.int64),
             frozen(
                 np.concatenate([np.empty((0, 3)), *(joints for joints, _ in chains)]), np.int64
@@ -86,6 +96,7 @@ class PackedFeet:
             frozen([k for k, foot in enumerate(feet) for _ in foot.polygon], np.int64),
             frozen([is_point(foot.polygon) for foot in feet], np.bool_),
             frozen([np.nan if foot.radius is None else foot.radius for foot in feet]),
+            frozen([['', 'force', 'contact'].index(foot.scalar) for foot in feet], np.int64),
         )
 
     def evaluate(
@@ -125,8 +136,9 @@ class PackedFeet:
         )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
-            self.chains, self.below, self.corners, self.foot, self.points, self.radii, states,
-            readings, world_R_root, stated, contact_force, contact, minimum_force, *found,
+            self.chains, self.below, self.corners, self.foot, self.points, self.radii,
+            self.scalars, states, readings, world_R_root, stated, contact_force, contact,
+            minimum_force, *found,
         )  # fmt: skip
         return found
 
@@ -186,6 +198,7 @@ def _evaluate(
     foot: Indices,
     points: Flags,
     radii: Array,
+    scalars: Indices,
     states: Array,
     readings: Array,
     world_R_root: Array,
@@ -208,6 +221,7 @@ def _evaluate(
     later, places = np.empty_like(poses), np.empty((2, len(foot), 3))
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
     felt, up = np.full((len(senses), 3), np.nan), np.empty(3)  # NaN without a sensor
+    carry = np.full(len(senses), np.nan)
     forces[:] = np.nan
     wrenches[:] = np.nan
     shares[:] = np.nan
@@ -223,6 +237,8 @@ def _evaluate(
                 at = rotate(sole, (x, y, 0.0))
                 store(corners[t, corner], 0, add(vector(sole, POSITION), at))
                 corner += 1
+            if scalars[f] == CONTACT:
+                carry[f] = reading[2]
             if not senses[f]:
                 continue
             compose(poses[carriers[f, 1]], mounts[f, 1], sensor)
@@ -237,7 +253,6 @@ def _evaluate(
             for k in range(3):  # where the mass below is in doubt, the measured force counts
                 felt[f, k] = wrench[k] if np.isfinite(wrench[k]) else force[k]
             forces[t, f] = dot(z_axis(sole), vector(felt[f], 0))
-        _add_up(wrenches[t], total[t])
         oriented = np.isfinite(world_R_root[t, 2]).all()
         for k in range(3):
             up[k] = world_R_root[t, 2, k] if oriented else states[t, k]
@@ -248,17 +263,21 @@ def _evaluate(
             body_poses(joints, bodies, moved, later)
             _move(poses, later, carriers[:, 0], radii, foot, up, states[t], corners[t], places)
             carries = carrying(
-                contact[t], up, places[0], places[1], foot, minimum_force, loaded[t], shares[t]
-            )
+                contact[t], up, places[0], places[1], foot, minimum_force, carry, loaded[t],
+                shares[t],
+            )  # fmt: skip
         if points.any():
             _stand_on_points(
-                points, radii, felt, up, oriented, normals[t : t + 1], foot, contact_force,
-                carries >= 0, soles[t], corners[t], forces[t], loaded[t],
+                points, radii, scalars, carry, felt, up, oriented, normals[t : t + 1], foot,
+                contact_force, carries >= 0, soles[t], corners[t], forces[t], wrenches[t],
+                loaded[t],
             )  # fmt: skip
+        _add_up(wrenches[t], total[t])
         most[t] = carries
         if carries < 0:
             shares[t] = np.nan
             most[t] = stand(forces[t], corners[t], foot, up, contact_force, loaded[t])
+            most[t] = as_stated(carry, loaded[t], most[t])
 
 
 @kernel
@@ -303,6 +322,8 @@ def _move(
 def _stand_on_points(
     points: Flags,
     radii: Array,
+    scalars: Indices,
+    carry: Array,
     felt: Array,
     up: Array,
     oriented: bool,
@@ -313,6 +334,7 @@ def _stand_on_points(
     soles: Array,
     corners: Array,
     forces: Array,
+    wrenches: Array,
     loaded: Flags,
 ) -> None:
     """Write forces on points along the ground's normal, and where balls touch the ground.
@@ -323,6 +345,8 @@ def _stand_on_points(
     Args:
         points: (F,) which feet are points.
         radii: (F,) of balls [m]; NaN of other feet.
+        scalars: (F,) which measure FORCE or CONTACT alone.
+        carry: (F,) what CONTACT says; NaN of others.
         felt: (F, 3) forces on the feet [N].
         up: (3,) a vector pointing up.
         oriented: whether an orientation was measured, so that this is the vertical.
@@ -333,22 +357,26 @@ def _stand_on_points(
         soles: (F, 12) poses, with the centres of balls; out: their points on the ground.
         corners: (C, 3) likewise [m].
         forces: (F,) normal forces [N]; changed for points.
+        wrenches: (F, 6) about the root [N, N·m]; changed for points that measure FORCE alone.
         loaded: (F,) which feet carry load, if it is given; else scratch.
     """
     centres = soles[:, POSITION:].copy()
     if len(stated):
-        _touch(points, radii, felt, stated[0], centres, foot, soles, corners, forces)
+        _touch(points, radii, felt, stated[0], centres, foot, soles, corners, forces, scalars)
+        _press(points, scalars, forces, stated[0], foot, corners, wrenches)
         return
     vertical = up / np.sqrt(dot(vector(up, 0), vector(up, 0)))
     n, known, level = vertical.copy(), 0, np.empty((2, 3))
     level_axes(vector(vertical, 0), level)
     for _ in range(PASSES):
-        _touch(points, radii, felt, n, centres, foot, soles, corners, forces)
+        _touch(points, radii, felt, n, centres, foot, soles, corners, forces, scalars)
         if not is_given:
             stand(forces, corners, foot, vertical, contact_force, loaded)
+            as_stated(carry, loaded, 0)
         known = level_normal(soles[:, POSITION:], loaded & points, vertical, level, n)
     if known == 2 or oriented:
-        _touch(points, radii, felt, n, centres, foot, soles, corners, forces)
+        _touch(points, radii, felt, n, centres, foot, soles, corners, forces, scalars)
+        _press(points, scalars, forces, n, foot, corners, wrenches)
         return
     for f in range(len(radii)):
         if np.isfinite(radii[f]):  # the load is known, the ground is not
@@ -356,6 +384,7 @@ def _stand_on_points(
     for c in range(len(foot)):
         if np.isfinite(radii[foot[c]]):
             corners[c] = np.nan
+    _press(points, scalars, forces, n, foot, corners, wrenches)
 
 
 @kernel
@@ -369,12 +398,13 @@ def _touch(
     soles: Array,
     corners: Array,
     forces: Array,
+    scalars: Indices,
 ) -> None:
     """Write forces (F,) on points along a normal (3,), and poses and corners of balls."""
     n, axes, known = vector(normal, 0), np.empty((2, 3)), np.isfinite(normal).all()
     level_axes(n, axes)
     for f in range(len(points)):
-        if points[f]:
+        if points[f] and not scalars[f]:
             force = vector(felt[f], 0)
             forces[f] = dot(n, force) if known else np.sqrt(dot(force, force))
         if np.isfinite(radii[f]):
@@ -384,6 +414,31 @@ def _touch(
     for c in range(len(foot)):
         if np.isfinite(radii[foot[c]]):
             store(corners[c], 0, vector(soles[foot[c]], POSITION))
+
+
+@kernel
+def _press(
+    points: Flags,
+    scalars: Indices,
+    forces: Array,
+    normal: Array,
+    foot: Indices,
+    corners: Array,
+    wrenches: Array,
+) -> None:
+    """Write the wrenches (F, 6) on points of which only the normal force is measured."""
+    for f in range(len(points)):
+        if not (points[f] and scalars[f] == FORCE):
+            continue
+        force, count = scale(forces[f], vector(normal, 0)), 0
+        store(wrenches[f], 0, force)
+        wrenches[f, 3:] = 0.0
+        for c in range(len(foot)):
+            if foot[c] == f:
+                count += 1
+                at = cross(vector(corners[c], 0), force)
+                store(wrenches[f], 3, add(vector(wrenches[f], 3), at))
+        wrenches[f, 3:] /= count
 
 
 @inlined

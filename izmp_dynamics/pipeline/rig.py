@@ -59,6 +59,8 @@ class FootRig:
         sole_R_imu: (3, 3) orientation of the foot's IMU in the sole; None without one.
         correction: of the samples of the force sensor; what comes out acts on the robot.
         imu_correction: of the samples of the IMU.
+        scalar: whether its normal force is measured as a number ('force'), or only whether it
+            carries load ('contact'); '' if neither is.
         radius: of the ball with which it touches the ground [m]; None of a flat sole.
     """
 
@@ -72,6 +74,12 @@ class FootRig:
     correction: Correction = NO_CORRECTION
     imu_correction: Correction = NO_CORRECTION
     radius: float | None = None
+    scalar: str = ''
+
+    @property
+    def measures(self) -> bool:
+        """Whether there is a signal of its load."""
+        return self.sensor is not None or bool(self.scalar)
 
 
 @dataclass(frozen=True)
@@ -308,12 +316,13 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         sole=foot.sole_frame,
         polygon=frozen(foot.corners),
         sensor=sensor,
-        normal_only=foot.wrench.normal_only if foot.wrench else False,
+        normal_only=foot.normal_only,
         below=below if below is not None and below.total_mass > 0 else None,
         sole_R_imu=_imu_in_sole(model, foot, frame_ids),
         correction=Correction.of_wrench(foot.wrench) if foot.wrench else NO_CORRECTION,
         imu_correction=Correction.of_delay(foot.imu.delay if foot.imu else 0.0),
         radius=foot.radius,
+        scalar='force' if foot.force else 'contact' if foot.contact else '',
     )
 
 

@@ -78,7 +78,9 @@ class Stages:
         streams = Streams(robot, filtering, periods or {}, patience)
         self._instants = instants
         self.given, self.computes = frozenset(given), frozenset(computes)
-        sensed = [f'feet[{foot.name}]' for foot in rig.feet if foot.sensor is not None]
+        sensed = [
+            f'feet[{foot.name}]' for foot in rig.feet if foot.sensor or foot.scalar == 'force'
+        ]
         self._shows_motion = ('imu', *sensed) if 'joints' in computes else ()
         self.joints = (JointStage if 'joints' in computes else GivenJoints)(
             rig.model,

@@ -1,4 +1,4 @@
-"""Messages of any type as joint states or IMU, by the fields that the robot file names."""
+"""Messages of any type as joints, IMU or load of a foot, by the fields that a robot file names."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
-from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch
+from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch, WrenchBatch
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.field_path import Term, parse
@@ -33,7 +33,8 @@ class MappedMessages:
         clocks: topic → counter that dates its messages; signals on one topic may share it.
 
     Attributes:
-        names: of the joints whose positions they are; none of an IMU.
+        names: of the joints whose positions they are; none of others.
+        is_flag: whether they say no more of a foot than that it carries load.
 
     Raises:
         ReplayError: the type has no such fields, or not so many; the message says what is valid.
@@ -45,6 +46,8 @@ class MappedMessages:
         assert signal.mapping is not None
         self._map: FieldMap = signal.mapping
         self.names = self._map.names
+        self.is_flag = bool(self._map.loaded) or self._map.above is not None
+        self.of_foot = signal.kind == 'feet'
         self._key = signal.key
         self._places: dict[str, slice] = {}
         terms: list[Term] = []
@@ -109,7 +112,7 @@ class MappedMessages:
         return (counter,)
 
     def read(self, messages: RawMessages, joint_names: Sequence[str]) -> Any:
-        """Read messages: a `JointStateBatch` with these joints, or an `ImuBatch`."""
+        """Read messages: a `JointStateBatch` with these joints, an `ImuBatch` or `WrenchBatch`."""
         decoded, parts = self._parts(messages.decode())
         values = (
             decoded.merged(parts, self._map.type) if parts else np.zeros((0, self._numbers.width))
@@ -120,6 +123,8 @@ class MappedMessages:
         stamped = stamps, received, tuple(sorted(frames)), decoded.broken, decoded.fault
         if self.names:
             return self._joints(stamped, values[:, self._places['positions']], joint_names)
+        if self.of_foot:
+            return WrenchBatch(*stamped, self.wrenches(values))
         return self._imu(stamped, values)
 
     def _parts(self, decoded: Decoded) -> tuple[Decoded, list[Array]]:
@@ -174,6 +179,18 @@ class MappedMessages:
             return None
         given = values[..., place]
         return given.take(_XYZW, axis=-1) if self._map.order == 'wxyz' else given
+
+    def wrenches(self, values: Array) -> Array:
+        """The load of a foot (…, 6), all of it in z: its force [N], or 1 where it carries any."""
+        load = values[..., 0]
+        if self.is_flag:
+            above = load > self._map.above if self._map.above is not None else (
+                np.isin(load, self._map.loaded)
+            )  # fmt: skip
+            load = np.where(np.isnan(load), np.nan, above)
+        found = np.zeros((*values.shape[:-1], 6))
+        found[..., 2] = load
+        return found
 
     def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names

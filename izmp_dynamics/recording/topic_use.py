@@ -141,6 +141,8 @@ class TopicUse:
 
     def observe(self, stamps: Stamps, values: Array) -> None:
         """Judge the rhythm of messages that belong together, in the order of arrival."""
+        if self.mapped is not None and self.mapped.is_flag:  # which may well stay as it is
+            return
         usable = values
         if self.msgtype == WRENCH:
             self.forces.see(values)

@@ -9,7 +9,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
-from izmp_dynamics.model.feet import Foot, Ground
+from izmp_dynamics.model.feet import SCALARS, Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
@@ -58,7 +58,18 @@ class SignalTopics:
                 self.leave_out(signal.name, *self._absence(signal.topic), others)
         if robot.imu.from_position:
             self._require_pose()
-        without = [foot.name for foot in robot.feet if foot.wrench is None]
+        flagged = [foot.name for foot in robot.feet if foot.contact is not None]
+        without = [foot.name for foot in robot.feet if not foot.sensors]
+        if flagged:
+            self.missing.append(
+                Finding(
+                    'contact_only',
+                    'note',
+                    f'There is no measured CoP: of {list_names(flagged)} only contact is '
+                    'measured. How they share the load is estimated; where contact says that none '
+                    'carries while the motion says so, contact is estimated, too.',
+                )
+            )
         if without:
             some = len(without) < len(robot.feet)
             begin = 'There is no measured CoP, and contact' if some else 'Contact'
@@ -70,7 +81,11 @@ class SignalTopics:
                     f'{list_names(without)}.',
                 )
             )
-        normal_only = [foot.name for foot in self.robot.feet if _is_normal_only(foot)]
+        normal_only = [
+            foot.name
+            for foot in self.robot.feet
+            if foot.normal_only and not (foot.force and foot.radius)
+        ]
         self.missing += [_normal_only(normal_only)] if normal_only else []
 
     @property
@@ -278,8 +293,13 @@ def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
         {key: getattr(part, key) for key in keys}
         for part, keys in ((other.joints, JOINT_MESSAGES), (other.imu, IMU_MESSAGES))
     )
+    scalars = {foot.name: {key: getattr(foot, key) for key in SCALARS} for foot in other.feet}
     return dataclasses.replace(
         robot,
+        feet=tuple(
+            foot if foot.sensors else dataclasses.replace(foot, **scalars.get(foot.name, {}))
+            for foot in robot.feet
+        ),
         joints=dataclasses.replace(robot.joints, **joints),
         imu=dataclasses.replace(robot.imu, **imu),
     )
@@ -296,7 +316,7 @@ def _key(key: str) -> str:
 def _without_wrench(foot: Foot, signal: str) -> Foot:
     if signal != f'feet[{foot.name}]':
         return foot
-    return dataclasses.replace(foot, wrench=None)
+    return dataclasses.replace(foot, wrench=None, force=None, contact=None)
 
 
 def _without_imu(foot: Foot, signal: str) -> Foot:
@@ -310,10 +330,6 @@ def _ground(feet: tuple[Foot, ...], robot: RobotFile) -> Ground:
     if robot.ground.source == 'feet_imus' and not any(foot.imu for foot in feet):
         return dataclasses.replace(robot.ground, source='sole')
     return robot.ground
-
-
-def _is_normal_only(foot: Foot) -> bool:
-    return foot.wrench is not None and foot.wrench.normal_only
 
 
 def _normal_only(feet: Sequence[str]) -> Finding:

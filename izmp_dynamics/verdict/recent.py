@@ -162,7 +162,7 @@ class Recent:
             for name, wrench in wrenches.items()
         }
         distances = margins(tuple(points.values()), soles, loaded, normal)
-        normal_only = any(foot.wrench and foot.wrench.normal_only for foot in self._robot.feet)
+        normal_only = any(foot.normal_only for foot in self._robot.feet)
         whole = 'cop' in wrenches and not normal_only
         com = np.full((len(instants), 3), np.nan)
         q = [instant.q for instant in instants if instant.q is not None]
@@ -207,7 +207,7 @@ class Recent:
             loaded=loaded[:, k],
             share=np.concatenate([ground.shares[:, k] for ground in grounds]),
             axes=np.concatenate([ground.soles[k].R for ground in grounds]),
-            normal_only=bool(stated.wrench and stated.wrench.normal_only),
+            normal_only=stated.normal_only,
             sign=stated.wrench.sign if stated.wrench else 1,
         )
 

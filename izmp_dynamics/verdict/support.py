@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, mean_of_corners
 from izmp_dynamics.base.rotations import rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.coordinates import Coordinates
 from izmp_dynamics.verdict.formatting import mm
 from izmp_dynamics.verdict.timeline import Indices, Mask, changes
@@ -78,7 +79,8 @@ class Support(Coordinates):
     def cop_is_whole(self) -> bool:
         """Whether there is a CoP that is known in both directions."""
         feet = self.evaluation.feet
-        return 'cop' in self.names and not any(foot.normal_only for foot in feet)
+        partly = any(foot.normal_only and not stays_point(foot.sole) for foot in feet)
+        return 'cop' in self.names and not partly
 
     @cached_property
     def supporting(self) -> Indices:

@@ -161,7 +161,7 @@ def _add_quadruped(motions: Any) -> None:
         'quadruped',
         help='stand, crawl or trot on ball feet (go2, anymal_c, solo12 and others)',
         description='A shipped quadruped stands, crawls or trots on level ground, by whole-body '
-        'control. Every ball has a force sensor; robot.yaml in the folder of the bag names them.',
+        'control. Every ball has a sensor; robot.yaml in the folder of the bag names them.',
     )
     parser.add_argument('--robot', default='go2', metavar='NAME', help='default: go2')
     parser.add_argument(
@@ -175,6 +175,10 @@ def _add_quadruped(motions: Any) -> None:
         help='[s], with 1 s of standing before and after the steps (default: 10)',
     )  # fmt: skip
     _add_push(parser)
+    parser.add_argument(
+        '--feet', default='wrench', choices=('wrench', 'force', 'contact'),
+        help='what they measure: six axes (default), the normal force, or whether they carry load',
+    )  # fmt: skip
     parser.add_argument(
         '--noise', metavar='UNIT', help='the IMU has the noise of this one: xsens_mti20'
     )
@@ -339,6 +343,7 @@ def run_quadruped(options: argparse.Namespace) -> int:
             duration=options.duration,
             speed=options.speed,
             pushes=options.push,
+            measured=options.feet,
             errors=errors,
             seed=options.seed,
             storage=options.storage,

@@ -1,20 +1,23 @@
 """Quadrupeds on ball feet: they stand, crawl or trot in MuJoCo, from a robot's name to a bag.
 
 The robot files that are shipped state no force sensors. Here every ball has one, which measures
-what the ground does to it; the file that names them is written beside the bag's messages.
+what the ground does to it: all six axes, the normal force, or whether it carries load. The file
+that names them is written beside the bag's messages.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import yaml
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
-from izmp_dynamics.model.feet import FootWrench
+from izmp_dynamics.model.feet import LOADED_PART, FootContact, FootForce, FootWrench
+from izmp_dynamics.model.field_map import RECEIVED
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file, robot_file_path
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.mujoco.model import build_mujoco
@@ -22,7 +25,7 @@ from izmp_lab.simulation.mujoco.plant import Sampling, simulate
 from izmp_lab.simulation.mujoco.whole_body import WholeBodyControl
 from izmp_lab.simulation.noisy_signals import SensorErrors, with_errors
 from izmp_lab.simulation.physics import Physics, Servo, Shove
-from izmp_lab.simulation.recording import check_recordable, record
+from izmp_lab.simulation.recording import NUMBERS, check_recordable, record
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.plan import MotionPlan, RootMotion
 from izmp_lab.walking.quadruped_gait import Gait, plan_gait
@@ -52,8 +55,16 @@ class SimulatedQuadruped:
     run: SimulatedRun
 
 
-def with_force_sensors(name: str) -> tuple[RobotFile, str]:
+SENSORS = {'wrench': FootWrench, 'force': FootForce, 'contact': FootContact}
+"""Key of a foot → what its sensor measures."""
+
+
+def with_force_sensors(name: str, measured: str = 'wrench') -> tuple[RobotFile, str]:
     """Return the robot file of a shipped quadruped with a force sensor in each ball, and its text.
+
+    Args:
+        name: of the robot.
+        measured: a key of `SENSORS`.
 
     Raises:
         UnknownNameError: if no such robot is shipped.
@@ -61,11 +72,18 @@ def with_force_sensors(name: str) -> tuple[RobotFile, str]:
     file = load_robot_file(name, with_urdf=True)
     given = yaml.safe_load(robot_file_path(name).read_text())
     feet = []
-    for foot, text in zip(file.feet, given['feet'], strict=True):
+    weight = load_model(file.read_urdf(), file.root).total_mass * file.gravity
+    for k, (foot, text) in enumerate(zip(file.feet, given['feet'], strict=True)):
         link = foot.sole if isinstance(foot.sole, str) else foot.sole.link
-        sensor = FootWrench(f'{foot.name}/wrench', link)
-        feet.append(dataclasses.replace(foot, wrench=sensor))
-        text['wrench'] = {'topic': sensor.topic, 'frame': sensor.frame}
+        stated: dict[str, Any] = {'topic': f'{foot.name}/wrench', 'frame': link}
+        if measured != 'wrench':
+            stated = {
+                'topic': 'foot_forces', 'type': NUMBERS, 'field': f'data[{k}]', 'clock': RECEIVED
+            }  # fmt: skip
+        if measured == 'contact':
+            stated['loaded_above'] = round(LOADED_PART * weight, 1)
+        feet.append(dataclasses.replace(foot, **{measured: SENSORS[measured](**stated)}))
+        text[measured] = stated
     text = f'# {name} with a force sensor in each ball, as it was simulated.\n'
     text += yaml.safe_dump(given, sort_keys=False, default_flow_style=None, width=99)
     return dataclasses.replace(file, feet=tuple(feet)), text
@@ -79,6 +97,7 @@ def simulate_quadruped(
     duration: float = 10.0,
     speed: float | None = None,
     pushes: Sequence[str] = (),
+    measured: str = 'wrench',
     errors: SensorErrors | None = None,
     seed: int = 0,
     physics: Physics | None = None,
@@ -96,6 +115,7 @@ def simulate_quadruped(
         duration: of the recording [s].
         speed: [m/s]; the usual one of the gait if None.
         pushes: on the root, as `Shove.parse` reads them.
+        measured: by the feet, a key of `SENSORS`.
         errors: of the sensors; ideal sensors if None.
         seed: of their noise.
         physics: the physics.
@@ -116,7 +136,7 @@ def simulate_quadruped(
             f"'{name}' is no quadruped that can be simulated; valid: {', '.join(POSTURES)}.",
             kind='not_a_quadruped', robot=name,
         )  # fmt: skip
-    file, text = with_force_sensors(name)
+    file, text = with_force_sensors(name, measured)
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
     torque = dict.fromkeys(

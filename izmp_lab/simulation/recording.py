@@ -57,6 +57,7 @@ def support_polygons(truth: Truth) -> list[Array]:
 WORLD = 'world'
 TRUTH = 'ground_truth'
 NOISY = 'noisy/'
+NUMBERS = 'std_msgs/msg/Float64MultiArray'
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,12 @@ def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
         {'position': run.q, 'effort': run.effort}, qos='sensor_data',
     )  # fmt: skip
     yield from _root_sensors(run, file)
+    scalars = [foot.force or foot.contact for foot in file.feet]
+    for topic in {
+        scalar.topic for scalar in scalars if scalar is not None
+    }:  # in the order of the file, whose fields are data[0], data[1], …
+        forces = np.stack([run.truth.feet[foot.name].normal_force for foot in file.feet], axis=1)
+        yield _Channel(topic, NUMBERS, {'data': forces[0]}, {'data': forces}, qos='sensor_data')
     for foot in file.feet:
         if foot.wrench:
             yield _Channel(

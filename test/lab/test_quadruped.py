@@ -166,11 +166,14 @@ def test_a_trot_that_ends_in_a_fall_is_not_stable(tmp_path):
 
 def test_the_command_records_a_quadruped_that_stands(tmp_path):
     bag = tmp_path / 'bag'
-    options = '--gait', 'stand', '--duration', 2.5, '-o', bag
+    options = '--gait', 'stand', '--duration', 2.5, '--feet', 'force', '-o', bag
     outcome = izmp('simulate', 'quadruped', *options)
     assert (outcome.status, outcome.err) == (0, '')
     assert str(bag / 'robot.yaml') in outcome.out
-    found = summary_of(evaluate_bag(bag, bag / 'robot.yaml'))
+    evaluation = evaluate_bag(bag, bag / 'robot.yaml')
+    gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(gap)) < 1e-4
+    found = summary_of(evaluation)
     assert found.verdict.state == 'stable', found.verdict.text
     assert found.measured_over_weight == pytest.approx(1.0, abs=2e-3)
 
