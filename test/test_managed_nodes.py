@@ -52,13 +52,6 @@ def test_a_destroyed_node_has_left_the_graph(ros):
     assert 'mr_ad' not in names
 
 
-def test_a_node_is_destroyed_whatever_rclpy_calls_its_state_machine(ros):
-    node = node_class('mr_ad')(overrides=[Parameter('autostart', value=False)])
-    machine = vars(node).pop('_state_machine')
-    node.destroy_node()
-    machine.destroy_when_not_in_use()
-
-
 @pytest.mark.parametrize('name', ['acd', 'izmp', 'composed'])
 def test_cleanup_frees_what_configure_makes_and_configure_makes_it_again(make, name):
     node = make(name, autostart=False)

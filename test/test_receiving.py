@@ -20,8 +20,6 @@ from izmp_dynamics.nodes.graph_node import MOST_COLLECTED
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.overload import Losses
 from izmp_dynamics.nodes.receiving import (
-    LONGEST_REST,
-    LOOK_UP,
     REPLACED_AFTER,
     Receiver,
     Reception,
@@ -106,24 +104,6 @@ def test_a_backlog_is_handed_out_in_the_order_of_its_reception(monkeypatch):
     assert found == sorted([*times, *times[::20]])
 
 
-def test_a_queue_is_not_asked_before_its_next_message_can_have_come(monkeypatch):
-    test, asked = Overloaded(monkeypatch, topics=('/joints',)), []
-    queue = test.queues['/joints']
-    take = queue.take_message
-    monkeypatch.setattr(queue, 'take_message', lambda *given: asked.append(given) or take(*given))
-    queue.waiting += [(test.now - age * MS, -age) for age in (12, 8, 4, 0)]
-    assert test.receiver.take(test.receiver._receptions)
-    while test.receiver.take(test.receiver._receptions):
-        pass
-    assert test.stamps('/joints') == [-12, -8, -4, 0]
-    asked.clear()
-    queue.waiting += [(test.now - age * MS, -age) for age in (-4, -8)]
-    test.now += 8 * MS
-    assert test.receiver.take(test.receiver._receptions)
-    assert test.stamps('/joints')[4:] == [4, 8]
-    assert len(asked) == 2  # and not a third time, in vain
-
-
 def test_messages_that_come_early_keep_the_order(monkeypatch):
     test = Overloaded(monkeypatch)
     joints, imu = (test.queues[topic].waiting for topic in ('/joints', '/imu'))
@@ -177,79 +157,6 @@ def test_nothing_is_skipped_while_a_node_starts(monkeypatch):
         pass
     assert test.stamps('/joints') == test.stamps('/imu') == list(range(5))
     assert not test.lost
-
-
-class WaitSet:
-    """Of the test's queues; for which of them was waited, and how long [s]."""
-
-    def __init__(self):
-        self.added, self.waits = [], []
-
-    def clear_entities(self):
-        self.added = []
-
-    def add_subscription(self, queue):
-        self.added.append(queue)
-
-    def wait(self, timeout):
-        self.waits.append(([queue.topic_name for queue in self.added], timeout * 1e-9))
-
-    def is_ready(self, kind, k):
-        return bool(self.added[k].waiting)
-
-
-def test_messages_are_left_in_their_queues_while_a_node_rests(monkeypatch):
-    test, slept, series = Overloaded(monkeypatch), [], []
-    monkeypatch.setattr(receiving.time, 'monotonic', lambda: 100.0)
-    monkeypatch.setattr(receiving.time, 'sleep', slept.append)
-    test.receiver.handed_out = lambda: series.append(len(test.handed))
-    waits, receptions = WaitSet(), test.receiver._receptions
-    for until, sleeps in ((100.25, [LONGEST_REST]), (100.004, [0.004]), (99.0, [])):
-        slept.clear()
-        test.receiver.rest_until = until
-        test.publish(0)
-        test.receiver._turn(waits, receptions)
-        assert slept == pytest.approx(sleeps)  # at most so long: the end is still noticed
-    assert series == [2, 4, 6]  # once for both messages
-    test.receiver.longest_wait, test.receiver.rest_until = 0.01, 100.25
-    test.receiver._turn(waits, receptions)
-    assert slept == pytest.approx([0.005])  # or the messages would be too old by then
-
-
-def test_only_what_is_awaited_wakes_a_node(monkeypatch):
-    test, waits = Overloaded(monkeypatch), WaitSet()
-    monkeypatch.setattr(receiving.time, 'monotonic', lambda: 100.0)
-    receiver, both = test.receiver, ['/joints', '/imu']
-
-    def turn():
-        receiver._turn(waits, receiver._receptions)
-        return waits.waits[-1]
-
-    receiver.awaited = {'/imu'}
-    assert turn() == (both, LOOK_UP)  # nothing has come so far
-    test.publish(0)
-    assert turn() == (both, LOOK_UP)
-    test.publish(1)
-    assert turn() == (['/imu'], LONGEST_REST)
-    assert test.stamps('/joints') == test.stamps('/imu') == [0, 1]
-    assert turn() == (['/imu'], LONGEST_REST)
-    test.queues['/joints'].waiting.append((test.now, 2))  # that wakes it again after a silence
-    assert turn() == (both, LOOK_UP)
-    assert test.stamps('/joints') == [0, 1, 2]
-    receiver.awaited = {'/imu'}
-    test.publish(2.5)
-    turn()
-    slept = []
-    monkeypatch.setattr(receiving.time, 'sleep', slept.append)
-    receiver.awaited = set()  # nobody wants results
-    test.publish(2.6)
-    count = len(waits.waits)
-    receiver._turn(waits, receiver._receptions)
-    assert (slept, len(waits.waits)) == ([LONGEST_REST], count)
-    assert test.stamps('/imu') == [0, 1, 2.5, 2.6]
-    receiver.awaited = {'/elsewhere'}
-    test.publish(3)
-    assert turn() == (both, LOOK_UP)
 
 
 @pytest.mark.parametrize(('longest_wait', 'received'), [(None, 1), (0.1, 0)])

@@ -53,10 +53,6 @@ def izmp_in_root(run, wrench):
     return zero_moment_point(wrench, up_in_root, ground_in_root, 1.0)
 
 
-def in_body(rotation, vectors):
-    return np.einsum('tji,tj->ti', rotation, vectors)
-
-
 # The law that everything else rests on
 
 

@@ -30,16 +30,6 @@ def test_the_board_rolls_without_slipping(angle, rate):
 
 
 @given(ANGLES, RATES)
-def test_the_contact_point_moves_at_minus_radius_times_rate(angle, rate):
-    seesaw, step = Seesaw(), 1e-5
-    ahead, behind = (
-        seesaw.contact_point(seesaw.rolled(angle + side * step * rate)) for side in (1, -1)
-    )
-    velocity = (ahead - behind) / (2.0 * step)
-    np.testing.assert_allclose(velocity, [0.0, -seesaw.radius * rate, 0.0], atol=1e-9)
-
-
-@given(ANGLES, RATES)
 def test_the_velocity_is_the_rate_of_the_position(angle, rate):
     seesaw, step = Seesaw(), 1e-5
     ahead, behind = (seesaw.rolled(angle + side * step * rate).position for side in (1, -1))
@@ -156,11 +146,3 @@ def test_the_box_of_the_right_foot_mirrors_that_of_the_left_one(robot):
     left, right = robot.foot_boxes
     np.testing.assert_array_equal(left[0], right[0])
     np.testing.assert_array_equal(left[1], -right[1, ::-1])
-
-
-def test_an_unknown_robot_is_named():
-    from izmp_dynamics.base.errors import UnknownNameError
-    from izmp_lab.seesaw.balancing_robot import load_balancing_robot
-
-    with raising(UnknownNameError, 'unknown_name', name='nao', valid=('icub', 'biped31')):
-        load_balancing_robot('nao')

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import BagError, MissingDependencyError, SimulationError
+from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
@@ -186,11 +186,6 @@ def test_the_robot_file_in_the_bag_is_that_of_the_simulation(shaken, bag):
     expected = shaken.plant.sensed.file
     same = {'urdf': '', 'path': None}
     assert dataclasses.replace(written, **same) == dataclasses.replace(expected, **same)
-
-
-def test_an_existing_bag_is_left_alone(shaken, bag):
-    with pytest.raises(BagError, match='exists'):
-        record_seesaw(shaken.run, shaken.plant, bag)
 
 
 def test_icub_gets_the_sensors_that_its_urdf_lacks():

@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.base.errors import ModelError, SimulationError, UnknownNameError
+from izmp_dynamics.base.errors import ModelError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import stamp_of
@@ -41,7 +41,6 @@ from izmp_lab.seesaw.nodes.plant import Seesaw as SeesawNode
 from izmp_lab.simulation.physics import Shove
 
 from ..node_processes import free_domain, wait_until
-from ..raising import raising
 
 DURATION = 0.3
 PUSH = '100:lateral:0.1:0.01'
@@ -215,21 +214,6 @@ def test_a_state_that_lacks_a_part_is_counted_and_the_next_one_answered(ros, loo
     (answer,) = node._torques.publish.call_args_list
     assert stamp_of(answer.args[0]) == 3
     assert node.counts == {f'state/board.{Fault(Reason.NO_SAMPLE).key}': 1}
-
-
-@pytest.mark.parametrize(
-    ('node', 'given', 'error', 'kind', 'data'),
-    [
-        (SeesawNode, {'robot': 'atlas'}, UnknownNameError, 'unknown_name', {'name': 'atlas'}),
-        (SeesawNode, {'push': '100:lateral'}, SimulationError, 'push_format',
-         {'text': '100:lateral'}),
-        (Balance, {'controller': 'pid'}, UnknownNameError, 'unknown_name', {'name': 'pid'}),
-        (Balance, {'reference': 'sine'}, SimulationError, 'reference_format', {'text': 'sine'}),
-    ],
-)  # fmt: skip
-def test_impossible_parameters_are_refused(ros, node, given, error, kind, data):
-    with raising(error, kind, **data):
-        node(overrides=parameters(**{'robot': 'biped31', **given}))
 
 
 @pytest.mark.parametrize('push', ['none', ''])

@@ -268,14 +268,6 @@ def test_a_finished_run_is_not_done_again(tmp_path):
     assert fractions[-1] == 1.0
 
 
-def test_other_parameters_are_another_run(tmp_path):
-    calls.clear()
-    store = Store(tmp_path)
-    perform_all([sum_of(1, 2), sum_of(1, 3)], store)
-    assert calls == [(1, 2), (1, 3)]
-    assert len(list(tmp_path.iterdir())) == 2
-
-
 def test_the_key_of_a_run_has_all_code_and_what_it_needs(monkeypatch):
     needing = Run(double, {'one': sum_of(1, 2)})
     keys = [needing.key(), Run(double, {'one': sum_of(1, 3)}).key()]

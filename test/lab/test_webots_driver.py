@@ -1,7 +1,6 @@
 """The plugin for webots_ros2_driver, driving the stand-in for Webots."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,13 +16,12 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_lab.nodes.webots_driver import WebotsDriver
 from izmp_lab.simulation.webots.options import Options
-from izmp_lab.simulation.webots.robot_loop import RobotLoop
 from izmp_lab.simulation.webots.trajectory import Trajectory
 from izmp_lab.simulation.webots.world import make_world
 from izmp_lab.walking.gaits import make_plan
 
 from ..raising import raising
-from .webots_recorder import Recorder, drive, start
+from .webots_recorder import drive, start
 from .webots_stand_in import GPS, StandIn
 
 ROBOTS = Path(__file__).parents[2] / 'robots'
@@ -217,26 +215,6 @@ def test_without_a_motor_the_motion_is_not_begun(world, properties):
     assert sink.sentences('info') == []
 
 
-def test_a_plan_for_another_robot_is_refused(world, properties):
-    other = ROBOTS / 'itu_biped' / 'robot.yaml'
-    options = Options.read(properties)
-    plan = make_plan(options.file, 'sway', 0.002)
-    names = load_model(other.parent / 'itu_biped.urdf').joint_names
-    count = len(names)
-    stranger = replace(
-        plan, joint_names=names, q=plan.q[:, :count], qd=plan.qd[:, :count],
-        qdd=plan.qdd[:, :count], feed_forward=None,
-    )  # fmt: skip
-    stand_in, sink = StandIn(world), Recorder()
-    loop = RobotLoop(stand_in.robot, options, sink, plan=stranger)
-    for _ in range(10):
-        stand_in.step()
-        loop.step()
-    (sentence,) = sink.problems
-    assert "'sway' is for another robot: its joints are" in sentence
-    assert len(sink.samples) > 5
-
-
 def test_a_simulator_that_ends_mid_run_is_told(world, properties):
     stand_in = StandIn(world, end=0.7)
     sink = drive(stand_in, properties)
@@ -294,21 +272,6 @@ def test_impossible_pushes_are_reported(world, properties, given, supervisor, se
     stand_in.supervisor = supervisor
     (warning,) = drive(stand_in, properties | given, 10).sentences('warning')[:1]
     assert sentence in warning
-
-
-@pytest.mark.parametrize(
-    ('link', 'pushed'),
-    [('pelvis', 'pelvis'), ('imu_link', 'pelvis'), ('l_sole', 'l_foot'), ('l_foot', 'l_foot')],
-)
-def test_root_and_links_without_mass_can_be_pushed(world, properties, link, pushed):
-    stand_in = StandIn(world)
-    assert stand_in.robot.getFromProtoDef('pelvis') is None
-    assert stand_in.robot.getFromProtoDef('l_sole') is None
-    quick = {'approach': '0', 'settle': '0', 'push': '4:lateral:0.01:0.01', 'push_on': link}
-    sink = drive(stand_in, properties | quick, 20)
-    assert 'ended' in sink.problems[0]
-    assert {body for _, body, _ in stand_in.pushes} == {stand_in.plant.body_of(pushed)}
-    assert len(stand_in.pushes) == 5
 
 
 def test_a_trajectory_is_followed_and_other_joints_hold(world, properties):
@@ -495,30 +458,6 @@ def test_an_unforeseen_error_is_reported_once_and_quits_if_wished(
     assert sink.closed
 
 
-@pytest.mark.parametrize(
-    ('wrong', 'sentence'),
-    [
-        ({'speed': 'fast'}, "'speed' of the plugin is 'fast'"),
-        ({'robot': '/nowhere'}, 'robot file'),
-    ],
-)
-def test_quit_ends_the_simulation_if_the_plugin_cannot_begin(
-    world, properties, wrong, sentence, capfd
-):
-    for wish, status in (('true', 1), ('false', None)):
-        stand_in = StandIn(world)
-        start(stand_in, properties | wrong | {'quit': wish})
-        assert stand_in.robot.quit_status == status
-        assert sentence in capfd.readouterr().err
-
-
-def test_an_unforeseen_error_at_the_beginning_is_reported(world, properties):
-    stand_in = StandIn(world)
-    stand_in.robot.getBasicTimeStep = None
-    _, sink = start(stand_in, properties)
-    assert 'It cannot begin (TypeError' in sink.problems[0]
-
-
 def test_a_reset_of_the_simulation_pairs_nothing_across(world, properties):
     stand_in = StandIn(world)
     driver, sink = start(stand_in, properties | {'gait': 'none'})
@@ -541,15 +480,3 @@ def test_a_wrench_in_a_frame_off_its_sole_is_left_out(world, properties, tmp_pat
     assert left_out.startswith('l_foot/wrench is not published. The wrench of')
     assert 'ended' in ended
     assert set(sink.samples[-1].wrenches) == {'r_foot/wrench'}
-
-
-def test_pads_with_something_below_are_doubted(world, properties, tmp_path):
-    text = BIPED31.read_text().replace('urdf: ', f'urdf: {BIPED31.parent}/')
-    (tmp_path / 'robot.yaml').write_text(text)
-    sink = drive(StandIn(world), properties | {'robot': str(tmp_path / 'robot.yaml')}, 10)
-    doubts = sink.sentences('warning')
-    assert (
-        len([text for text in doubts if 'pads at the sole have nothing below them' in text]) == 2
-    )
-    wrench = sink.samples[-1].wrenches['l_foot/wrench'][0]
-    assert wrench[2] > 100.0  # in the frame of the sensor, 6 cm above the sole, axes alike

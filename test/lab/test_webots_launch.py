@@ -90,21 +90,6 @@ def test_without_webots_it_says_so_and_asks_nothing(tmp_path, driver):
     assert 'needs Webots R2025a or newer, which is not found here' in ended.stdout
 
 
-def test_wrong_numbers_and_slopes_end_in_a_sentence(tmp_path, driver):
-    for argument, sentence in (
-        ('slope_deg:=steep', "slope_deg is 'steep'; a number is needed"),
-        ('port:=any', "port is 'any'; a whole number is needed"),
-        ('speed:=fast', "'speed' of the plugin is 'fast'; a number of 0 or more is needed"),
-        ('slope_deg:=60', 'A slope of 60.0° cannot be planned'),
-        ('time_step:=3', 'time steps of 2 or 8 ms, not 3'),
-    ):
-        ended = launch(
-            tmp_path, argument, f'worlds:={tmp_path}/w', site=str(driver), FAKE_WEBOTS='here'
-        )
-        assert ended.returncode == 1
-        assert sentence in ended.stdout
-
-
 def test_all_starts_in_order_and_ends_with_webots(tmp_path, driver):
     ended = launch(
         tmp_path, 'gait:=sway', 'slope_deg:=10', 'mode:=fast', 'gui:=false', 'record:=true',

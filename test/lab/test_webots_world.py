@@ -332,16 +332,6 @@ def test_only_pads_touch_the_ground(made):
     assert all(foot.wrench.below is None for foot in file.feet)
 
 
-def test_other_shapes_still_collide(tmp_path):
-    world, _ = odd_world(tmp_path)
-    bounded = {
-        solid.name
-        for solid, _, _ in solids(proto_of(world).nodes[0])
-        if solid.type == 'Solid' and 'boundingObject' in solid.fields
-    }
-    assert bounded == {'box'}
-
-
 def test_robot_stands_on_the_ground(made):
     world, model = made
     proto, file = proto_of(world), load_robot_file(world.robot)
@@ -387,13 +377,6 @@ def test_shapes_are_the_urdfs_and_those_of_massless_links_go_to_what_carries_the
         assert p == pytest.approx(imu_p + imu_R @ [0.0, 0.0, 0.1], abs=1e-9)
     assert (mesh.type, mesh.fields['scale']) == ('Transform', (1.0, 2.0, 1.0))
     assert bound.fields['children'][0].fields == {'radius': (0.1,), 'height': (0.3,)}
-
-
-def test_colours_are_the_urdfs(world):
-    (foot,) = (node for node in proto_of(world).nodes[0].nodes() if node.name == 'l_foot')
-    first, second = (pose.fields['children'][0] for pose in foot.fields['children'][:2])
-    colours = [shape.fields['appearance'].fields['baseColor'] for shape in (first, second)]
-    assert colours == [(0.85, 0.33, 0.1), (0.62, 0.65, 0.7)]  # signal, steel
 
 
 def test_meshes_are_found_whatever_their_path(tmp_path):

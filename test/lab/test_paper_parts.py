@@ -1,0 +1,169 @@
+"""Parts of the paper's study: noise, covariance, quotients, the arm of the tipping moment."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from izmp_dynamics.base.conventions import GRAVITY
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.compare.metrics import MetricsError
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
+from izmp_dynamics.signals.differences import backward_quotient
+from izmp_lab.simulation.white_noise import XSENS_GYROSCOPE, WhiteNoise
+from izmp_lab.studies.paper.covariance import gyro_covariance, ir_md_covariance
+from izmp_lab.studies.paper.sensors import paper_quotient
+from izmp_lab.studies.paper.study import estimate
+from izmp_lab.studies.tipping_arm import arm_of_wrench, tipping_arm
+
+from ..raising import raising
+from ..test_differences import uniform
+from ..test_noise_propagation import DRAWS, OMEGA, check
+
+
+def test_the_density_of_the_data_sheet() -> None:
+    assert pytest.approx(1.7453e-4, rel=1e-4) == XSENS_GYROSCOPE
+
+
+@pytest.mark.parametrize('rate', [125.0, 500.0])
+def test_statistics(rate: float) -> None:
+    count = 100_000
+    noise = WhiteNoise(1, 'imu', XSENS_ACCELEROMETER, rate).batch(count)
+    sigma = XSENS_ACCELEROMETER * math.sqrt(rate)
+    assert noise.shape == (count, 3)
+    assert np.abs(noise.mean(axis=0)).max() <= 5 * sigma / math.sqrt(count)
+    np.testing.assert_allclose(noise.std(axis=0), sigma, rtol=5 / math.sqrt(2 * count))
+    neighbours = np.mean(noise[1:] * noise[:-1]) / sigma**2
+    assert abs(neighbours) <= 5 / math.sqrt(3 * count)
+
+
+@given(st.integers(0, 20_000), st.integers(0, 9_000))
+def test_a_window_gives_the_same_bits_as_the_whole(first: int, count: int) -> None:
+    noise = WhiteNoise(3, 'gyro', 1.0, 1.0)
+    whole = WhiteNoise(3, 'gyro', 1.0, 1.0).batch(30_000)
+    np.testing.assert_array_equal(noise.batch(count, first), whole[first : first + count])
+
+
+def test_signals_and_seeds_are_independent() -> None:
+    first = WhiteNoise(1, 'a', 1.0, 1.0).batch(10_000)
+    for other in (WhiteNoise(1, 'b', 1.0, 1.0), WhiteNoise(2, 'a', 1.0, 1.0)):
+        correlation = np.corrcoef(first[:, 0], other.batch(10_000)[:, 0])[0, 1]
+        assert abs(correlation) <= 5 / math.sqrt(10_000)
+    np.testing.assert_array_equal(WhiteNoise(1, 'a', 1.0, 1.0).batch(10_000), first)
+
+
+def test_zero_density_gives_no_noise() -> None:
+    assert not WhiteNoise(1, 'a', 0.0, 500.0).batch(100).any()
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with raising(SensingError, 'seed', seed=-1):
+        WhiteNoise(-1, 'a', 1.0, 1.0)
+
+
+def test_a_differenced_gyroscope():
+    random = np.random.default_rng(1)
+    arm, h = np.array([-0.03, -0.04, 0.02]), 0.008
+    before, here = (OMEGA + random.normal(0.0, 0.004, (DRAWS, 3)) for _ in range(2))
+    force = np.array([0.1, 0.2, GRAVITY]) + random.normal(0.0, 0.02, (DRAWS, 3))
+    alpha = (here - before) / h
+    phi = force - np.cross(alpha, arm) - np.cross(here, np.cross(here, arm))
+    weights = (-1.0 / h, 1.0 / h, 0.0)
+    predicted = gyro_covariance(arm, OMEGA, weights, 0.02, 0.004)[0]
+    check(predicted, np.hstack([phi, here, alpha]))
+
+
+def test_ir_md_by_hand():
+    """A robot that does not rotate: force noise m √2 σ / Δt, moment noise by the lever arm."""
+    com = np.array([[0.0, 0.0, 0.8]])
+    covariance = ir_md_covariance(
+        27.6, (com, com), np.eye(3)[None], np.zeros((1, 3)), 0.008, 0.01
+    )[0]
+    force = 2.0 * (27.6 * 0.01 / 0.008) ** 2
+    np.testing.assert_allclose(covariance[:3, :3], force * np.eye(3))
+    np.testing.assert_allclose(np.diag(covariance)[3:], force * np.array([0.64, 0.64, 0.0]))
+
+
+def test_ir_md_does_not_depend_on_where_the_world_begins():
+    random = np.random.default_rng(3)
+    com, root, shift = (
+        random.normal(size=(1, 3)),
+        random.normal(size=(1, 3)),
+        np.array([5.0, 3, 1]),
+    )
+    one = ir_md_covariance(20.0, (com, com), np.eye(3)[None], root, 0.01, 0.02)
+    other = ir_md_covariance(
+        20.0, (com + shift, com + shift), np.eye(3)[None], root + shift, 0.01, 0.02
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_the_papers_pair_on_a_cube() -> None:
+    """q̇ by the backward quotient, q̈ by the quotient of q̇, in the row of the middle sample."""
+    stamps, h = uniform(50), 0.002
+    times = (stamps - stamps[0])[:, None] * 1e-9
+    pair = paper_quotient(stamps, times**3)
+    t = times[1:-1]
+    np.testing.assert_allclose(pair.first[1:-1], 3 * t**2 - 3 * t * h + h**2, atol=1e-12)
+    np.testing.assert_allclose(pair.second[1:-1], 6 * t, atol=1e-9)
+    twice, _ = backward_quotient(stamps, backward_quotient(stamps, times**3)[0])
+    np.testing.assert_allclose(pair.second[1:-1], twice[2:], atol=1e-9)
+    assert list(np.flatnonzero(~pair.valid)) == [0, 49]
+
+
+UP = np.array([[0.0, 0.0, 1.0]])
+
+
+def test_it_is_the_distance_to_where_a_vertical_force_acts():
+    place, force = np.array([[0.1, -0.2, 0.0]]), np.array([[0.0, 0.0, 50.0]])
+    contact = np.concatenate([force, np.cross(place, force)], axis=1)
+    assert tipping_arm(contact, place, UP) < 1e-15
+    aside = place + np.array([[0.03, 0.04, 0.0]])
+    np.testing.assert_allclose(tipping_arm(contact, aside, UP), 0.05)
+
+
+def test_a_moment_about_the_normal_tips_nothing():
+    contact = np.array([[3.0, 4.0, 50.0, 0.0, 0.0, 7.0]])
+    assert tipping_arm(contact, np.zeros((1, 3)), UP) == 0.0
+
+
+def test_of_its_own_wrench_it_is_zero_on_any_plane():
+    rng = np.random.default_rng(0)
+    wrench = rng.normal(size=(20, 6))
+    wrench[:, 2] += 100.0
+    normal = rng.normal(size=(20, 3)) * 0.2 + UP
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    place = rng.normal(size=(20, 3))
+    arm = arm_of_wrench(ContactWrench.from_array(wrench), wrench, normal, place, 1.0)
+    assert arm.max() < 1e-12
+
+
+def test_without_a_force_there_is_none():
+    wrench = ContactWrench.from_array(np.zeros((1, 6)))
+    contact = np.array([[0.0, 0.0, 50.0, 0.0, 0.0, 0.0]])
+    assert np.isnan(arm_of_wrench(wrench, contact, UP, np.zeros((1, 3)), 20.0)).all()
+
+
+def test_the_confidence_interval_of_normal_repetitions_covers_the_mean():
+    random = np.random.default_rng(3)
+    found = [estimate(random.normal(5.0, 2.0, 20)) for _ in range(400)]
+    covered = np.mean([abs(one.mean - 5.0) <= one.half_width for one in found])
+    assert 0.91 < covered < 0.98  # 95 % of 400, three standard deviations
+
+
+def test_one_repetition_has_no_interval():
+    assert math.isnan(estimate(np.array([1.0])).half_width)
+    with pytest.raises(MetricsError):
+        estimate(np.array([]))
+
+
+def test_a_range_has_95_percent_of_many_repetitions_and_all_of_few():
+    few, many = estimate(np.arange(1.0, 11.0)), estimate(np.arange(1.0, 101.0))
+    assert (few.range, few.median) == ((1.0, 10.0), 5.5)
+    assert many.range == (3.0, 98.0)
+    assert many.has(3.0)
+    assert not many.has(2.0)
+    assert estimate([4.0]).range == (4.0, 4.0)
