@@ -19,7 +19,7 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.sensing.noise_floor import noise_floor
 
-from .bag_surgery import JOINTS
+from .bag_surgery import ARRAY, IMU, JOINTS
 from .raising import raising
 
 STEP = 2.0 * np.pi / 2**14
@@ -187,3 +187,24 @@ def test_a_filter_that_cannot_reach_its_aim_stops_where_it_costs_more_than_it_br
     assert 0.2 * choice.scatter < choice.cut < 5.0 * choice.scatter
     assert 'RMS) off the CoP, its noise included' in choice.text
     assert 'out of reach, as a longer one takes more off the CoP than off the noise' in choice.text
+
+
+def test_a_filter_does_not_hide_that_a_robot_flies(sound, rough, tmp_path):
+    """In flight accelerometers measure nothing; the noise is the same, and no CoP is known."""
+    robot = load_robot_file(rough[0].robot)
+    feet = tuple(dataclasses.replace(foot, wrench=None) for foot in robot.feet)
+    robot = dataclasses.replace(robot, feet=feet, filter=Filter(scatter=1e-6))
+    choices = []
+    for name in ('stands', 'jumps'):
+        draft = sound.copy()
+        coarse(draft, None)
+        if name == 'jumps':
+            for topic in (IMU, *ARRAY):
+                draft[topic]['linear_acceleration'][400:600] *= 0.01
+        with BagReader(draft.write(tmp_path / name)) as bag:
+            recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+            choices.append(propose_filter(recording))
+    stands, jumps = choices
+    assert stands.half_width > 0.2
+    assert jumps.half_width <= 0.05
+    assert 'out of reach, as a longer one hides when the robot flies' in jumps.text

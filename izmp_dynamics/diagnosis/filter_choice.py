@@ -3,9 +3,10 @@
 The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
 slowest signal that is differentiated; a smaller one if from there on it takes more off the CoP
 than off the noise. The motion is that of a measured CoP, by itself: how far it is from the IZMP
-does not count.
+does not count. A robot that flies gets none that would fill its flights with the forces beside.
 """
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,9 @@ LONGEST = 0.25
 TRIAL = 0.05
 """Half-width with which the motion is evaluated that the prediction is made for [s]."""
 
+FLIES = 0.01
+"""Part of the time without force on the feet from which on a robot runs or jumps [-]."""
+
 INSTANTS = 40
 """Instants at which the scatter is predicted; their median counts."""
 
@@ -62,6 +66,7 @@ class FilterChoice:
         cut: root mean square of what it takes off the CoP, motion and noise, in the worse axis
             [m]; of a CoP that was smoothed for the trial; NaN without a CoP or a filter.
         unknown: why no scatter can be predicted, which is NaN then; '' if it can.
+        flies: whether the robot is at times without contact, which limits the half-width.
     """
 
     half_width: float | None
@@ -70,6 +75,7 @@ class FilterChoice:
     wanted: float
     cut: float = np.nan
     unknown: str = ''
+    flies: bool = False
 
     @property
     def notable(self) -> bool:
@@ -99,9 +105,10 @@ class FilterChoice:
             text += f'; it takes about {_mm(self.cut)} (RMS) off the CoP, its noise included'
         if self.scatter > self.wanted:
             worse = ', as a longer one takes more off the CoP than off the noise'
+            worse = ', as a longer one hides when the robot flies' if self.flies else worse
             return (
                 f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach'
-                f'{worse * bool(self.cut > 0)}.'
+                f'{worse * (self.flies or bool(self.cut > 0))}.'
             )
         return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
 
@@ -198,9 +205,21 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
             robot,
         )
     noise = measured.noise(model.dof)
-    widths = slowest * np.arange(1, max(1, int(LONGEST / slowest)) + 1)
+    flies = _flies(parts, recording.rig.minimum_force)
+    longest = TRIAL if flies else LONGEST
+    widths = slowest * np.arange(1, max(1, int(longest / slowest)) + 1)
     cut = _motion_cut(parts, recording.robot.pairing.max_gap)
-    return _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, cut)
+    choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, cut)
+    return dataclasses.replace(choice, flies=flies)
+
+
+def _flies(parts: Sequence[Evaluated], minimum_force: float) -> bool:
+    """Whether nothing carries the robot at times, by the wrench of the trial."""
+    forces = np.concatenate(
+        [np.einsum('ki,ki->k', part.wrenches['mr_ad'][:, :3], part.up) for part in parts]
+    )
+    known = forces[np.isfinite(forces)]
+    return bool(np.count_nonzero(known < minimum_force) > FLIES * len(known))
 
 
 def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
