@@ -66,12 +66,21 @@ def test_the_first_two_steps_of_a_walk_are_said_to_be_judged_too_badly(begin, sa
     assert ('Fewer than two steps were seen until then' in alarm.sentence) == said
 
 
-def test_a_recording_of_half_a_step_says_that_no_step_is_counted_on():
-    """As of a human who runs for 0.4 s, on one foot."""
-    evaluation = with_feet(
+def test_of_what_moves_as_the_recording_begins_the_first_steps_are_no_fall():
+    """As of a human who runs; of one for 0.4 s, on one foot, nothing is known at all."""
+    one = with_feet(
         standing(duration=0.4), loaded=lambda foot: foot.loaded & (foot.name == 'left_foot')
     )
-    assert 'no further one is counted on' in alarmed(evaluation, (0.0, 0.3)).fall_alarm.sentence
+    brief = alarmed(one, (0.0, 0.5))
+    assert (brief.fall_alarm.count, brief.verdict.reason) == (None, 'too_short')
+    assert brief.fall_alarm.sentence.startswith('cannot say: the recording is too short to know')
+    assert 'fall alarm' not in [event.kind for event in brief.events]
+    longer = alarmed(walking(duration=8.0), (0.0, 1.4))
+    assert (longer.fall_alarm.count, longer.fall_alarm.probability) == (0, 0.004)
+    falls = alarmed(falling(start=1.0), (0.0, 2.0)).fall_alarm
+    assert falls.count == 1
+    lasts = alarmed(standing(duration=4.0), (0.0, 4.1))
+    assert lasts.verdict.reason == 'open_end'
     rocking = alarmed(standing(duration=4.0), (1.0, 1.3)).fall_alarm
     assert 'no further one is counted on' not in rocking.sentence
 

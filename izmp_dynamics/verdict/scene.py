@@ -9,6 +9,9 @@ from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
 
+LIKELY = 0.5
+"""Probability from which on a fall is likelier than not [-]."""
+
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
 
@@ -69,6 +72,25 @@ class Scene(Posture):
             {name: self.judged(name) for name in self.names},
             self.averaging_time,
         )
+
+    @cached_property
+    def fall_risk(self) -> tuple[Array, Mask] | None:
+        """(K,) probability of a fall, and whether the alarm is raised; None if not evaluated.
+
+        Nothing is known of a robot, or a human, that walks or runs as the recording begins: before
+        steps were seen, it looks as if it fell. That it did not, the rest shows, if there is one.
+        """
+        probability, raised = self.evaluation.fall_probability, self.evaluation.fall_alarm
+        if probability is None or raised is None:
+            return None
+        begun = int(np.argmax(probability < LIKELY))
+        if self.timeline.duration < self.falls_for and not (probability < LIKELY).any():
+            begun = len(probability)
+        if begun and not self.lies[:begun].any():
+            probability, raised = probability.copy(), raised.copy()
+            probability[:begun] = np.nan
+            raised[: begun + int(np.argmin(np.append(raised[begun:], False)))] = False
+        return probability, raised
 
     def judged_margin(self, name: str) -> Array:
         """(K,) margin of the averaged point [m]; NaN where the track does not count."""

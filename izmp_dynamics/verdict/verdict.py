@@ -403,9 +403,9 @@ def _open_end(scene: Scene, track: TrackStatistics) -> _Answer | None:
 
 def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
     """The fall alarm lasts to the end."""
-    probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
-    if probability is None or raised is None:
+    if scene.fall_risk is None:
         return
+    probability, raised = scene.fall_risk
     known, time = np.flatnonzero(np.isfinite(probability)), scene.timeline.time
     if not len(known) or scene.timeline.duration - time[known[-1]] > UNKNOWN_END:
         return

@@ -24,7 +24,7 @@ from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.capture import capture_margins, half_width, slope
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
-from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.timeline import Indices
 from izmp_dynamics.verdict.verdict import (
     FALLING_HEIGHT,
@@ -39,9 +39,6 @@ BRAKED = 0.5
 
 UNBRAKED = 0.9
 """Share of the largest speed that the body has until it hits the ground [-]."""
-
-LIKELY = 0.5
-"""Probability of a fall from which on it is said that no step is counted on [-]."""
 
 SEARCHED = 2.0
 """The onset is looked for so long before the robot has sunk, the impact so long after [s]."""
@@ -185,9 +182,9 @@ class FallAlarmStatistics:
 
 def alarms(scene: Scene) -> list[Event]:
     """Make an event of each alarm; its size is the largest probability."""
-    probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
-    if probability is None or raised is None:
+    if scene.fall_risk is None:
         return []
+    probability, raised = scene.fall_risk
     time, found = scene.timeline.time, []
     for first, stop in zip(*scene.timeline.runs(raised), strict=True):
         largest = float(np.nanmax(probability[first:stop], initial=0.0))
@@ -207,12 +204,12 @@ def fall_alarm(
         events: of it, alarms and falls among them.
         doubts: findings with which no verdict can be true.
     """
-    probability, raised = scene.evaluation.fall_probability, scene.evaluation.fall_alarm
-    if probability is None or raised is None or doubts:
+    if scene.fall_risk is None or doubts:
         return _unknown(scene, doubts)
+    probability, raised = scene.fall_risk
     largest = lowest(-probability)
     if largest is None:
-        return None
+        return _cannot_say('the recording is too short to know its steps')
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
     lead = np.nan
@@ -262,7 +259,11 @@ def _unknown(scene: Scene, doubts: Sequence[Finding]) -> FallAlarmStatistics | N
     if not held and not doubts:
         return None
     why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
-    why, nan = why or 'robot file or sensors are wrong', np.nan
+    return _cannot_say(why or 'robot file or sensors are wrong')
+
+
+def _cannot_say(why: str) -> FallAlarmStatistics:
+    nan = np.nan
     return FallAlarmStatistics(None, nan, 0.0, nan, nan, 0.0, nan, f'cannot say: {why}.')
 
 
