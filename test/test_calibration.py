@@ -13,10 +13,21 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration import solver
-from izmp_dynamics.calibration.calibrate import CalibrationError, estimate_corrections
-from izmp_dynamics.calibration.choice import LEAST_LAG, Candidate, Chooser, Trial, best_of
+from izmp_dynamics.calibration.calibrate import CalibrationError, _read, estimate_corrections
+from izmp_dynamics.calibration.choice import (
+    LEAST_LAG,
+    Candidate,
+    Chooser,
+    Trial,
+    best_of,
+    finished,
+)
 from izmp_dynamics.calibration.files import write_calibration
-from izmp_dynamics.calibration.force_sensors import find_mounting, judge_force_sensors
+from izmp_dynamics.calibration.force_sensors import (
+    find_mounting,
+    judge_force_sensors,
+    with_mountings,
+)
 from izmp_dynamics.calibration.held_out import Squares, folds
 from izmp_dynamics.calibration.held_out import errors as errors_on
 from izmp_dynamics.calibration.inertias import link_inertias
@@ -373,6 +384,21 @@ def test_the_sensor_of_the_foot_that_stands_carries_the_other_foot(steps):
         assert 5.0 * found.error < found.next_best
 
 
+def test_where_fast_motion_leaves_a_mounting_open_the_slower_decides(walks, robot, tmp_path):
+    """As on an iCub with one sensor turned by 90°, which a calibration matrix would hide."""
+    model, found = load_model(robot.read_urdf(), robot.root), []
+    for noise in (80.0, 0.3):
+        turn = WrenchErrors(rotation=(0.0, 0.0, np.pi / 2), noise=noise)
+        errors = SensorErrors(feet={'l_foot': turn}, **NOISE)
+        turned = recorded(walks['straight'], robot, tmp_path / str(noise), errors)
+        found.append(_read(turned, robot, model, None))
+    (rig, fast), (_, slow) = found
+    for slower, angle in ((fast, 0.0), (slow, np.pi / 2)):
+        corrected, sentences = with_mountings(robot, rig, fast, lambda given=slower: given)
+        assert ('is not observable' in sentences[0]) == (slower is fast)
+        assert corrected.feet[0].wrench.rotation[2] == pytest.approx(angle, abs=1e-6)
+
+
 def test_check_names_how_a_force_sensor_is_turned(steps, robot):
     """By half a turn about its z axis, which neither the weight nor the sum of forces shows."""
     (finding,) = with_left(steps, robot, turned((0.0, 0.0, np.pi))).values()
@@ -533,6 +559,21 @@ def _rows(run, rows):
         return value
 
     return some(run)
+
+
+def test_what_is_no_larger_than_its_deviation_is_not_corrected(steps):
+    """As a delay of 21 ± 116 ms, though held-out motion seemed to need it."""
+    instants, links = prepared(steps)
+    layout = make_layout(instants.rig, links, 'trunk', ('accelerometer_bias', 'ft_offsets'))
+    solution, bias = estimate([instants], layout), layout.of_group('accelerometer_bias')
+    size, every = np.abs(solution.x), np.ones(len(solution.x), dtype=bool)
+    sigma = np.where(bias, 1.1 * size, 0.01 * size)
+    candidate = Candidate(layout, None, every, sigma, every, solution=solution)
+    found = finished(candidate, [instants])
+    assert not found.free[bias].any()
+    assert not found.solution.x[bias].any()
+    known = finished(dataclasses.replace(candidate, sigma=0.01 * size), [instants])
+    assert known.free.all()
 
 
 def test_motion_that_is_predicted_has_chosen_nothing(steps):

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from typing import Any
 
@@ -12,7 +12,7 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
 from izmp_dynamics.calibration.files import Calibration, corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
-from izmp_dynamics.calibration.force_sensors import with_mountings
+from izmp_dynamics.calibration.force_sensors import CUTOFFS, with_mountings
 from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
 from izmp_dynamics.calibration.parameters import (
     DEFAULT_GROUPS,
@@ -85,7 +85,8 @@ def estimate_corrections(
     with _workers(cluster, len(bags)) as client:
         rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
         as_stated, original = robot, None
-        turned, found = with_mountings(robot, rig, segments)
+        slower = cache(lambda: _prepared(places, as_stated, model, client, cutoff=CUTOFFS[1])[1])
+        turned, found = with_mountings(robot, rig, segments, slower)
         if turned != robot and not find_ft_frame:
             raise CalibrationError(
                 f'{" ".join(found)} What is estimated would hide that: calibrate with '
@@ -172,8 +173,10 @@ def _prepared(
     model: RobotModel,
     client: Any,
     progress: Progress = lambda fraction: None,
+    cutoff: float | None = None,
 ) -> tuple[Rig, list[Instants]]:
-    read = results(client, partial(_read, robot=robot, model=model), bags, progress)
+    task = partial(_read, robot=robot, model=model, cutoff=cutoff)
+    read = results(client, task, bags, progress)
     segments = [instants for _, parts in read for instants in parts]
     rig = read[-1][0] if read else None
     if rig is None or not segments:
@@ -202,11 +205,12 @@ def _prepared(
 
 
 def _read(
-    bag: str | PathLike[str], robot: RobotFile, model: RobotModel
+    bag: str | PathLike[str], robot: RobotFile, model: RobotModel, cutoff: float | None
 ) -> tuple[Rig, list[Instants]]:
     """Read a recording and prepare its segments."""
     rig, parts = read_segments(bag, robot, model)
-    links, cutoff = link_inertias(model), POSE_CUTOFF if robot.imu.from_position else CUTOFF
+    links = link_inertias(model)
+    cutoff = cutoff or (POSE_CUTOFF if robot.imu.from_position else CUTOFF)
     return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 

@@ -81,6 +81,9 @@ often missing in a URDF, and a shifted centre of mass looks like turned sensors 
 SIGNIFICANT = 0.9973
 """Probability with which an item is not zero, that of three standard deviations [-]."""
 
+DIFFERS = 1.0
+"""Deviations below which a number may as well be zero [-]."""
+
 ALL = tuple(range(FOLDS))
 """The parts of the motion."""
 
@@ -360,7 +363,35 @@ def _best(trials: Sequence[Trial]) -> int:
 
 
 def finished(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
-    """Estimate anew with all that is not chosen left alone; the contacts are then those of it."""
+    """Estimate anew with all that is not chosen left alone; the contacts are then those of it.
+
+    So is what turns out not to differ from zero by its deviation, as this is known only now.
+    """
+    first, known = candidate, False
+    while not known:
+        candidate = _estimated(replace(first, free=candidate.free), segments)
+        vain = _vain(candidate)
+        candidate = replace(candidate, free=candidate.free & ~vain)
+        known = not vain.any()
+    if candidate.trial is not None and not candidate.corrected.any():
+        candidate = replace(candidate, trial=replace(candidate.trial, nothing_needed=True))
+    for instants, (rest, air) in zip(segments, candidate.solution.contacts, strict=True):
+        instants.rest, instants.air = rest, air
+    return candidate
+
+
+def _vain(candidate: Candidate) -> Flags:
+    """(N,) what is estimated, but of whose kind no number is larger than its deviation."""
+    vain, x = np.zeros(len(candidate.free), dtype=np.bool_), candidate.solution.x
+    for columns in items(candidate.layout).values():
+        for group in {candidate.layout.parameters[k].group for k in columns}:
+            mine = columns[candidate.layout.of_group(group)[columns] & candidate.free[columns]]
+            if group not in ('inertias', 'ft_matrix'):
+                vain[mine] = np.all(np.abs(x[mine]) < DIFFERS * candidate.sigma[mine])
+    return vain
+
+
+def _estimated(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
     layout, divergence, fixed = candidate.layout, candidate.divergence, ~candidate.free
     if fixed.any() or divergence is not None:
         everything, sigma = candidate.solution.x, candidate.sigma
@@ -371,8 +402,6 @@ def finished(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
             left = np.maximum(left, scatter(solution.blocks, layout, solution, ~fixed))
             left = np.hypot(np.maximum(left, sigma), solution.x - everything)
         candidate = replace(candidate, solution=solution, sigma=np.where(fixed, sigma, left))
-    for instants, (rest, air) in zip(segments, candidate.solution.contacts, strict=True):
-        instants.rest, instants.air = rest, air
     return candidate
 
 

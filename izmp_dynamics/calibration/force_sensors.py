@@ -11,7 +11,7 @@ two, by the moments; the horizontal forces of the steps are often hardly larger 
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -176,15 +176,20 @@ def _unexplained(difference: Array, turns: Array) -> float:
 
 
 def with_mountings(
-    robot: RobotFile, rig: Rig, segments: Sequence[Instants]
+    robot: RobotFile,
+    rig: Rig,
+    segments: Sequence[Instants],
+    slower: Callable[[], Sequence[Instants]],
 ) -> tuple[RobotFile, list[str]]:
-    """Turn force sensors as the motion says; a sentence for each."""
+    """Turn force sensors as the motion says, or its slower part if that is open; in sentences."""
     sentences = []
     feet = list(robot.feet)
     for foot in rig.feet:
         if foot.sensor is None or foot.normal_only or len(rig.feet) < 2:
             continue
         found = find_mounting(segments, foot)
+        if found is not None and not found.clear:
+            found = find_mounting(slower(), foot)
         sentences.append(_mounting_sentence(foot.name, found))
         if found is None or not found.clear or found.as_stated:
             continue
