@@ -11,7 +11,6 @@ from izmp_dynamics.pipeline.given import CAPACITY, LONGEST_WAIT, GivenJoints, Re
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import PATIENCE
-from izmp_dynamics.signals.stream import Filtering
 
 MS = 1_000_000
 NO_SAMPLE = Fault(Reason.NO_SAMPLE)
@@ -68,7 +67,7 @@ def rig(biped31):
 
 @pytest.fixture
 def joints(rig):
-    return GivenJoints(rig.model, rig.robot, Filtering(), patience=PATIENCE, relearn=True)
+    return GivenJoints(rig.model, rig.robot, patience=PATIENCE, relearn=True)
 
 
 def some(rig, first=0, last=None):

@@ -17,7 +17,6 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import Filtering
 
 from .small_robot import extended
 
@@ -53,7 +52,7 @@ def stage_of(messages=None, robot=ROBOT, **options):
     if messages is not None:
         groups = group_joints(~np.isnan(messages.values), messages.stamps)
     model = load_model(THREE_JOINTS)
-    return JointStage(model, robot, Filtering.of(robot), groups=groups, patience=0.5, **options)
+    return JointStage(model, robot, groups=groups, patience=0.5, **options)
 
 
 def evaluate(stage, messages, pieces=1):

@@ -10,7 +10,6 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.signals.publisher_clock import TOLERANCE, PublisherClock
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import Filtering
 
 START = 1_700_000_000_000_000_000
 PERIOD = 10_000_000  # [ns]
@@ -121,7 +120,7 @@ def share_of_instants(biped31, model, setting):
     stamps, _ = held_up(true)
     angles = 0.3 * np.sin(2.0 * (true - START) * 1e-9)
     group = JointGroup(tuple(range(model.dof)), 1e-9 * PERIOD)
-    stage = JointStage(model, robot, Filtering(), groups=(group,), patience=0.5)
+    stage = JointStage(model, robot, groups=(group,), patience=0.5)
     first = stage.push(Samples(stamps, np.tile(angles[:, None], model.dof)))
     rest = stage.flush()
     stamps = np.concatenate([first.stamps, rest.stamps])

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stream import LEARNED_STEPS, Filtering, SampleStream
+from izmp_dynamics.signals.stream import LEARNED_STEPS, SampleStream
 
 MS = 1_000_000
 
@@ -101,7 +101,7 @@ def test_a_filter_does_not_spread_stuck_values(pieces):
             2,
             max_gap=0.05,
             period=0.01,
-            filtering=Filtering(half_width=0.05),
+            half_width=0.05,
             may_be_stuck=True,
         )
         stuck = np.zeros(600, dtype=bool)

@@ -4,7 +4,7 @@ The recording is evaluated as `izmp replay` does it. A method is compared with t
 every instant at which both have a point on the ground, in the frame nif.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
+from izmp_dynamics.recording.replay import Collector, evaluate_recording, make_evaluator
+from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.signals.buffer import pair
 from izmp_dynamics.stability.support_polygon import plane_axes
 
@@ -53,41 +54,6 @@ class Comparison:
     predicted_sigma: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class _Points:
-    """Points on the ground over a recording, in the root frame.
-
-    Attributes:
-        stamps: (K,) [ns].
-        methods: name → (K, 3) [m].
-        nif_R_root: (K, 2, 3) x and y axes of nif.
-        variances: (K, 2) predicted variances of MR-AD's x and y in nif [m²].
-        missing: why signals are not there, one sentence each.
-    """
-
-    stamps: Stamps
-    methods: Mapping[str, Array]
-    nif_R_root: Array
-    variances: Array
-    missing: tuple[str, ...]
-
-    def of(self, method: str) -> Array:
-        """Return the points of a method.
-
-        Raises:
-            MetricsError: if the recording does not allow it.
-        """
-        if method not in self.methods or not np.isfinite(self.methods[method]).any():
-            reasons = ' '.join(self.missing)
-            raise MetricsError(
-                f"'{method}' could not be evaluated from this recording. {reasons}".strip(),
-                kind='not_evaluated',
-                method=method,
-                reasons=reasons,
-            )
-        return self.methods[method]
-
-
 def compare_bag(
     bag_path: Path,
     robot: RobotFile,
@@ -116,17 +82,24 @@ def compare_bag(
         raise UnknownNameError('reference', reference, REFERENCES)
     with BagReader(bag_path) as bag:
         truth = _true_cop(bag, robot) if reference == GROUND_TRUTH else None
-        points = _evaluate(bag, robot, progress)
+        evaluation, variances = _evaluate(bag, robot, progress)
+    stamps = evaluation.stamps
     if truth is not None:
-        wanted = pair(points.stamps, *truth, _MAX_GAP).values
+        wanted = evaluation.in_nif(pair(stamps, *truth, _MAX_GAP).values)[:, :2]
     else:
-        wanted = points.of(reference)
-    return [_compared(method, reference, points, wanted) for method in methods]
+        wanted = _points(evaluation, reference)
+    return [
+        _compared(method, reference, stamps, _points(evaluation, method), wanted, variances)
+        for method in methods
+    ]
 
 
-def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None]) -> _Points:
+def _evaluate(
+    bag: BagReader, robot: RobotFile, progress: Callable[[float], None]
+) -> tuple[Evaluation, Array]:
+    """Evaluate a recording; also the predicted variances (K, 2) of MR-AD's x and y in nif [m²]."""
     recording = Recording(bag, robot, load_model(robot.read_urdf(), robot.root))
-    evaluator = make_evaluator(recording)
+    evaluator, collector = make_evaluator(recording), Collector(recording)
     parts = list(evaluate_recording(recording, evaluator, progress))
     if not parts:
         raise MetricsError(
@@ -134,25 +107,31 @@ def _evaluate(bag: BagReader, robot: RobotFile, progress: Callable[[float], None
             'why.',
             kind='no_instant',
         )
-    axes = [plane_axes(part.plane.normal) for part in parts]
-    speeds = joint_speeds(evaluator.joints.groups, robot.filter.half_width)
-    covariances = [izmp_covariance(evaluator, part, speeds=speeds) for part in parts]
-    names = {name for part in parts for name in part.points}
-    nothing = {len(part.stamps): np.full((len(part.stamps), 3), np.nan) for part in parts}
-    return _Points(
-        stamps=np.concatenate([part.stamps for part in parts]),
-        methods={
-            name: np.concatenate(
-                [part.points.get(name, nothing[len(part.stamps)]) for part in parts]
-            )
-            for name in names
-        },
-        nif_R_root=np.concatenate(axes),
-        variances=np.concatenate(
-            [np.einsum('tai,tij,taj->ta', R, C, R) for R, C in zip(axes, covariances, strict=True)]
-        ),
-        missing=tuple(map(str, recording.missing)),
-    )
+    speeds, variances = joint_speeds(evaluator.joints.groups, robot.filter.half_width), []
+    for part in parts:
+        collector.add(part)
+        axes = plane_axes(part.plane.normal)
+        covariance = izmp_covariance(evaluator, part, speeds=speeds)
+        variances.append(np.einsum('tai,tij,taj->ta', axes, covariance, axes))
+    return collector.evaluation(evaluator), np.concatenate(variances)
+
+
+def _points(evaluation: Evaluation, method: str) -> Array:
+    """(K, 2) points of a method along x and y of nif [m].
+
+    Raises:
+        MetricsError: if the recording does not allow it.
+    """
+    track = evaluation.tracks.get(method)
+    if track is None or not track.valid.any():
+        reasons = ' '.join(evaluation.missing)
+        raise MetricsError(
+            f"'{method}' could not be evaluated from this recording. {reasons}".strip(),
+            kind='not_evaluated',
+            method=method,
+            reasons=reasons,
+        )
+    return evaluation.in_nif(track.point)[:, :2]
 
 
 def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
@@ -184,21 +163,20 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
     return stamps, points[first]
 
 
-def _compared(method: str, reference: str, points: _Points, wanted: Array) -> Comparison:
-    in_nif = [
-        np.einsum('tij,tj->ti', points.nif_R_root, values)
-        for values in (points.of(method), wanted)
-    ]
-    if not np.isfinite(in_nif[0] - in_nif[1]).all(axis=1).any():
+def _compared(
+    method: str, reference: str, stamps: Stamps, points: Array, wanted: Array, variances: Array
+) -> Comparison:
+    """Compare points (K, 2) with those that are wanted, in nif [m]."""
+    if not np.isfinite(points - wanted).all(axis=1).any():
         raise MetricsError(
-            _no_overlap(method, reference, points, wanted),
+            _no_overlap(method, reference, stamps, (points, wanted)),
             kind='nothing_in_common',
             method=method,
             reference=reference,
         )
-    distance = np.linalg.norm(in_nif[0] - in_nif[1], axis=1)
-    x, y = (deviation(in_nif[0][:, axis], in_nif[1][:, axis]) for axis in (0, 1))
-    sigma = np.sqrt(np.nanmean(points.variances, axis=0)) if method == 'mr_ad' else None
+    distance = np.linalg.norm(points - wanted, axis=1)
+    x, y = (deviation(points[:, axis], wanted[:, axis]) for axis in (0, 1))
+    sigma = np.sqrt(np.nanmean(variances, axis=0)) if method == 'mr_ad' else None
     return Comparison(
         method,
         x,
@@ -209,10 +187,10 @@ def _compared(method: str, reference: str, points: _Points, wanted: Array) -> Co
     )
 
 
-def _no_overlap(method: str, reference: str, points: _Points, wanted: Array) -> str:
+def _no_overlap(method: str, reference: str, stamps: Stamps, both: tuple[Array, Array]) -> str:
     spans = []
-    for values in (points.of(method), wanted):
-        known = points.stamps[np.isfinite(values).all(axis=1)]
+    for values in both:
+        known = stamps[np.isfinite(values).all(axis=1)]
         spans.append(
             f'{known[0] / NANOSECONDS:.3f} s to {known[-1] / NANOSECONDS:.3f} s'
             if len(known)

@@ -40,9 +40,9 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
+from izmp_dynamics.signals.matched_filter import check_half_width
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import Filtering
 
 MOST_COLLECTED = 64
 """Samples that are collected before a stage takes them, whatever they are."""
@@ -392,7 +392,7 @@ class GraphNode(TopicNode):
     def _check(self, robot: RobotFile) -> None:
         """Refuse settings that do not go with the signals, whose rates may be known by now."""
         for signal, period in self.periods():
-            Filtering.of(robot).check(signal, period)
+            check_half_width(robot.filter.half_width, signal, period)
 
     def look_after(self, report: bool) -> None:
         """Do what is due four times a second; `process.Running` calls it.

@@ -18,11 +18,12 @@ from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.signals.buffer import SampleBuffer, reach_of
 from izmp_dynamics.signals.bus_grid import BusGrid
+from izmp_dynamics.signals.matched_filter import check_half_width
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import Filtering
+from izmp_dynamics.signals.stream import filter_spread
 from izmp_dynamics.signals.stuck_joints import MotionEvidence, StuckJoints
 
 LEARNED_MESSAGES = 25
@@ -59,8 +60,7 @@ class JointStage:
 
     Args:
         model: the robot.
-        robot: its file.
-        filtering: filter of the positions, between the gates and the quotients.
+        robot: its file; the filter of the positions is between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
         evidence: signals that show whether the robot moves while joints repeat their positions,
@@ -83,7 +83,6 @@ class JointStage:
         self,
         model: RobotModel,
         robot: RobotFile,
-        filtering: Filtering,
         *,
         groups: tuple[JointGroup, ...] | None = None,
         patience: float,
@@ -93,7 +92,6 @@ class JointStage:
         self.model = model
         self.robot = robot
         self.groups: tuple[JointGroup, ...] = ()
-        self._filtering = filtering
         self._known_groups = groups
         self._patience = patience
         self._relearn = relearn
@@ -274,7 +272,8 @@ class JointStage:
         longest = max(acd.max_gap, 2.5 * group.period)
         reach = max(self._reach, longest)
         width = len(group.columns)
-        self._filtering.check('joints', group.period)
+        half_width = self.robot.filter.half_width
+        check_half_width(half_width, 'joints', group.period)
         stage = ActuatorDifferentiator(
             [self.model.joint_names[column] for column in group.columns],
             group.period,
@@ -283,14 +282,14 @@ class JointStage:
             degree=acd.degree,
             max_gap=longest,
             acceleration_limit=acd.acceleration_limit,
-            half_width=self._filtering.half_width,
+            half_width=half_width,
         )
         if self.groups:
             other = SampleBuffer(3 * width, reach)
             other.give_up = partial(self._flush_group, len(self.groups))
             self._others.append(other)
         self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
-        spread = self._filtering.spread(group.period) or stage.window // 2 * group.period
+        spread = filter_spread(half_width, group.period) or stage.window // 2 * group.period
         gate = StuckJoints(group.period, width, self._evidence, (spread, spread))
         self._gates = (*self._gates, gate)
         if self.robot.joints.stamps == 'publisher_clock':

@@ -15,7 +15,6 @@ from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Streams
-from izmp_dynamics.signals.stream import Filtering
 
 _MOST_WAITING = 1000
 
@@ -35,7 +34,7 @@ class PoseImu:
             'position',
             7,
             largest=LARGEST_POSE,
-            filtering=Filtering(),  # what is derived from it is filtered
+            half_width=None,  # what is derived from it is filtered
             quaternion=3,
             correction=rig.position.correction.timing(),
             may_be_stuck=True,

@@ -59,7 +59,7 @@ class RootStage(Stage):
             differentiated=3,
             may_be_stuck=True,
         )
-        self._matched = streams.filtering.half_width is not None
+        self._matched = streams.half_width is not None
         self.accelerometers = tuple(
             streams.make(
                 f'accelerometers[{k}]',

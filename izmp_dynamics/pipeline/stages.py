@@ -29,7 +29,7 @@ from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples, Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Streams
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stream import SampleStream
 
 PARTS = frozenset(('joints', 'root', 'mr_ad', 'world', 'ir_md', 'verdict'))
 """What is computed: kinematics of the joints, motion of the root, contact wrench of MR-AD, pose in
@@ -74,8 +74,8 @@ class Stages:
         given: Collection[str] = (),
         computes: Collection[str] = PARTS,
     ) -> None:
-        robot, filtering = rig.robot, Filtering.of(rig.robot)
-        streams = Streams(robot, filtering, periods or {}, patience)
+        robot = rig.robot
+        streams = Streams(robot, robot.filter.half_width, periods or {}, patience)
         self._instants = instants
         self.given, self.computes = frozenset(given), frozenset(computes)
         sensed = [
@@ -85,7 +85,6 @@ class Stages:
         self.joints = (JointStage if 'joints' in computes else GivenJoints)(
             rig.model,
             robot,
-            filtering,
             groups=groups,
             patience=patience,
             evidence=self._shows_motion,

@@ -80,13 +80,19 @@ def gain(frequency: npt.ArrayLike, half_width: float) -> Array:
     return amplitude
 
 
-def check_half_width(half_width: float, signal: str, period: float) -> None:
-    """Refuse a triangle that is shorter than the time between the samples.
+DIFFERENTIATED = ('joints', 'imu', 'segments')
+"""Signals whose triangle must not be shorter than the time between their samples."""
+
+
+def check_half_width(half_width: float | None, signal: str, period: float) -> None:
+    """Refuse a filter that a signal is too slow for.
 
     Raises:
-        SensingError: if its half-width [s] is shorter than the period [s].
+        SensingError: if the half-width [s] of the triangle is shorter than the period [s] of one
+            of `DIFFERENTIATED`.
     """
-    if half_width < (1.0 - 1e-3) * period:
+    differentiated = signal.partition('[')[0] in DIFFERENTIATED
+    if half_width is not None and differentiated and half_width < 0.999 * period:
         raise SensingError(
             f'The half-width of the matched filter, {1e3 * half_width:g} ms, is shorter than the '
             f"time between the messages of '{signal}', {1e3 * period:.4g} ms; state that or more.",

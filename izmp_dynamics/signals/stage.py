@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream import Filtering, SampleStream
+from izmp_dynamics.signals.stream import SampleStream
 
 PATIENCE = 0.5
 """An instant does not wait for a signal that is behind the instants by more [s]."""
@@ -23,13 +23,13 @@ class Streams:
 
     Attributes:
         robot: its file.
-        filtering: the filter of all signals.
+        half_width: of the matched filter of all signals [s]; None: no filter.
         periods: signal → time between its samples [s]; learned where it is not known.
         patience: an instant does not wait for a signal that is behind by more [s].
     """
 
     robot: RobotFile
-    filtering: Filtering = field(default_factory=Filtering)
+    half_width: float | None = None
     periods: Mapping[str, float] = field(default_factory=dict)
     patience: float = PATIENCE
 
@@ -38,7 +38,7 @@ class Streams:
         settings: dict[str, Any] = {
             'max_gap': self.robot.pairing.max_gap,
             'period': self.periods.get(signal),
-            'filtering': self.filtering,
+            'half_width': self.half_width,
             'clocked': self.robot.joints.stamps == 'publisher_clock',
         }
         return SampleStream(signal, width, **settings | options)

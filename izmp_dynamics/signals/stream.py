@@ -1,7 +1,6 @@
 """One sensor signal on its way in: gates, sign of quaternions, filter, buffer to pair from."""
 
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,63 +25,15 @@ LEARNED_TIME = 2.0
 """Two steps are enough if the samples span this time [s]."""
 
 
-class Filtering(NamedTuple):
-    """Which filter all signals go through.
+def filter_spread(half_width: float | None, period: float) -> float:
+    """How far a filtered value reaches towards earlier and later instants [s].
 
-    Attributes:
+    Args:
         half_width: of the matched filter [s]; None: no filter.
+        period: time between samples [s].
     """
-
-    half_width: float | None = None
-
-    @classmethod
-    def of(cls, robot: RobotFile) -> 'Filtering':
-        """The filter that a robot file asks for."""
-        return cls(robot.filter.half_width)
-
-    @property
-    def is_none(self) -> bool:
-        """Whether the signals stay as they are."""
-        return self.half_width is None
-
-    def spread(self, period: float) -> float:
-        """How far a value reaches towards earlier and later instants [s].
-
-        Args:
-            period: time between samples [s].
-        """
-        # windows take in up to two samples beyond
-        return 0.0 if self.half_width is None else self.half_width + 2.0 * period
-
-    def check(self, signal: str, period: float) -> None:
-        """Refuse a filter that a signal is too slow for.
-
-        Raises:
-            SensingError: if the half-width is shorter than the period of a signal that is
-                differentiated.
-        """
-        if self.half_width is not None and signal.partition('[')[0] in _DIFFERENTIATED:
-            check_half_width(self.half_width, signal, period)
-
-    def make(
-        self, signal: str, width: int, period: float, reach: float, differentiated: int = 0
-    ) -> StreamFilter | None:
-        """Make the filter of a signal; None if there is none.
-
-        Args:
-            signal: its name, for messages.
-            width: numbers per sample.
-            period: time between samples [s].
-            reach: segments further apart are filtered separately [s].
-            differentiated: of the first so many numbers the matched filter adds the derivative.
-
-        Raises:
-            SensingError: as `check`.
-        """
-        self.check(signal, period)
-        if self.half_width is None:
-            return None
-        return MatchedStream(self.half_width, width, reach, differentiated)
+    # windows take in up to two samples beyond
+    return 0.0 if half_width is None else half_width + 2.0 * period
 
 
 class SampleStream:
@@ -95,7 +46,7 @@ class SampleStream:
             a half periods if that is longer.
         largest: size that no such sensor can read, one number or one per column.
         period: time between samples [s]; None: learned from the first samples, which wait.
-        filtering: the filter.
+        half_width: of the matched filter [s]; None: no filter.
         quaternion: first of the four columns that are a unit quaternion; None without one.
         correction: of the samples, before anything else but the check against `largest`.
         differentiated: of the first so many numbers the buffer holds the derivative as well, after
@@ -123,7 +74,7 @@ class SampleStream:
         max_gap: float,
         largest: Array | float = np.inf,
         period: float | None = None,
-        filtering: Filtering = Filtering(),  # noqa: B008 -- immutable
+        half_width: float | None = None,
         quaternion: int | None = None,
         correction: Correction = NO_CORRECTION,
         differentiated: int = 0,
@@ -135,13 +86,13 @@ class SampleStream:
         self.stuck_times = StuckLog()
         self._may_be_stuck = may_be_stuck
         self._correction, self._width = correction, width
-        self._differentiated = 0 if filtering.half_width is None else differentiated
+        self._differentiated = 0 if half_width is None else differentiated
         self.buffer = SampleBuffer(width + self._differentiated, finite=True)
         self.buffer.give_up = self._give_up
         self._faults: Faults = Counter()
         self._max_gap = max_gap
         self._known_period = period
-        self._filtering = filtering
+        self._half_width = half_width
         self._gate = Gate(
             width, largest=np.full(width, largest), quaternion=quaternion, correction=correction
         )
@@ -209,7 +160,7 @@ class SampleStream:
     @property
     def _is_direct(self) -> bool:
         """Whether samples pass as they are: neither filtered nor made of several."""
-        return self._filtering.is_none and not self._correction.gyroscope_delay
+        return self._half_width is None and not self._correction.gyroscope_delay
 
     def flush(self, final: bool = True) -> Samples:
         """Take in the last sample, as nothing follows; return what became usable.
@@ -329,19 +280,18 @@ class SampleStream:
 
     def _begin(self, period: float) -> None:
         reach = reach_of(self._max_gap, period)
-        self._filter = self._filtering.make(
-            self.signal, self._width, period, reach, self._differentiated
-        )
+        check_half_width(self._half_width, self.signal, period)
+        if self._half_width is not None:
+            self._filter = MatchedStream(
+                self._half_width, self._width, reach, self._differentiated
+            )
         if self._correction.gyroscope_delay:
             self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
         self.period, self.buffer.reach = period, reach
-        spread = self._filtering.spread(period)
+        spread = filter_spread(self._half_width, period)
         delay = self._correction.gyroscope_delay / NANOSECONDS
         spreads = spread + max(delay, 0.0), spread + max(-delay, 0.0)
         self._gate.begin(period, self._may_be_stuck, spreads)
-
-
-_DIFFERENTIATED = ('joints', 'imu', 'segments')
 
 
 def filter_in_words(robot: RobotFile) -> str:

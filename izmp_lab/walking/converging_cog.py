@@ -23,7 +23,8 @@ from izmp_dynamics.model.body_layout import POSE
 from izmp_dynamics.model.kinematics import body_poses, center_of_mass
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.leg_ik import packed_leg, solve_leg
-from izmp_lab.walking.plan import PlannedFoot, first_outside
+from izmp_lab.walking.limits import first_outside
+from izmp_lab.walking.plan import PlannedFoot
 
 PAPER_STEP = 1e-3
 """β of the paper's table 4 [m]."""

@@ -81,48 +81,30 @@ class Leg:
         Raises:
             MotionError: if a pose is out of reach.
         """
-        root_R_foot = root_R_sole @ self.foot_R_sole.T
-        p_ankle = p_sole_in_root - root_R_foot @ self.p_sole_in_foot
-        # The hip as seen from the ankle, in foot axes.
-        x, y, z = np.moveaxis(
-            np.einsum('...ji,...j->...i', root_R_foot, self.p_hip_in_root - p_ankle), -1, 0
-        )
-        distance = np.sqrt(x**2 + y**2 + z**2)
-        self._check_reach(np.atleast_1d(distance), np.atleast_1d(z))
-        a, b = self.thigh, self.shank
-        cosine = np.clip((distance**2 - a**2 - b**2) / (2 * a * b), -1.0, 1.0)
-        sine = np.sqrt(1.0 - cosine**2)
-        knee = np.arctan2(sine, cosine)
-        ankle_roll = np.arctan2(y, z)
-        ankle_pitch = np.arctan2(-a * sine, b + a * cosine) - np.arctan2(x, np.hypot(y, z))
-        hip = root_R_foot @ _rotation(-ankle_roll, 1, 2) @ _rotation(-knee - ankle_pitch, 2, 0)
-        hip_yaw = np.arctan2(-hip[..., 0, 1], hip[..., 1, 1])
-        hip_roll = np.arctan2(hip[..., 2, 1], np.hypot(hip[..., 0, 1], hip[..., 1, 1]))
-        hip_pitch = np.arctan2(-hip[..., 2, 0], hip[..., 2, 2])
-        return np.stack([hip_yaw, hip_roll, hip_pitch, knee, ankle_pitch, ankle_roll], axis=-1)
+        angles = np.empty((*np.shape(p_sole_in_root)[:-1], 6))
+        poses = zip(
+            np.ascontiguousarray(root_R_sole).reshape(-1, 3, 3),
+            np.ascontiguousarray(p_sole_in_root).reshape(-1, 3),
+            angles.reshape(-1, 6), strict=True,
+        )  # fmt: skip
+        leg = packed_leg(self)
+        self._check_reach(np.array([solve_leg(leg, R, p, row) for R, p, row in poses]))
+        return angles
 
-    def _check_reach(self, distance: Array, z: Array) -> None:
+    def _check_reach(self, reach: Array) -> None:
+        distance = np.abs(reach)
         longest, shortest = self.thigh + self.shank, abs(self.thigh - self.shank)
-        for kind, unreachable, reason in (
-            (
-                'leg_too_short',
-                distance > longest * (1 + 1e-12),
-                f'{{:.4f}} m; the stretched leg reaches {longest:.4f} m',
-            ),
-            (
-                'leg_too_long',
-                distance <= shortest,
-                f'{{:.4f}} m; the folded leg reaches {shortest:.4f} m',
-            ),
-            (
-                'sole_upwards',
-                z <= 0.0,
-                '{:.4f} m with the sole facing upwards; it must face the ground',
-            ),
+        upwards = '{:.4f} m with the sole facing upwards; it must face the ground'
+        for kind, found, reason in (
+            ('leg_too_short', distance > longest * (1 + 1e-12),
+             f'{{:.4f}} m; the stretched leg reaches {longest:.4f} m'),
+            ('leg_too_long', distance <= shortest,
+             f'{{:.4f}} m; the folded leg reaches {shortest:.4f} m'),
+            ('sole_upwards', reach <= 0.0, upwards),
             ('not_finite', ~np.isfinite(distance), '{:.4f} m, which is not a finite number'),
-        ):
-            if unreachable.any():
-                row = int(np.argmax(unreachable))
+        ):  # fmt: skip
+            if found.any():
+                row = int(np.argmax(found))
                 place = f' (sample {row})' if len(distance) > 1 else ''
                 raise MotionError(
                     f"The pose of '{self.sole}'{place} is out of reach: from hip to ankle it "
@@ -177,16 +159,6 @@ def _check_leg(sole: str, axes: Array, origins: Array) -> None:
                 violated=what,
                 distance=norm(offsets),
             )
-
-
-def _rotation(angle: Array, first: int, second: int) -> Array:
-    """Rotate axis `first` towards axis `second`; (…, 3, 3)."""
-    R = np.zeros((*np.shape(angle), 3, 3))
-    R[..., 3 - first - second, 3 - first - second] = 1.0
-    R[..., first, first] = R[..., second, second] = np.cos(angle)
-    R[..., second, first] = np.sin(angle)
-    R[..., first, second] = -np.sin(angle)
-    return R
 
 
 def packed_leg(leg: Leg) -> Array:

@@ -5,6 +5,7 @@ when a command cannot be walked. A command takes effect with the next step that 
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from izmp_lab.walking.course import Course, beside
 from izmp_lab.walking.dynamics_filter import LEAST_LOAD
 from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming, check_overlap
 from izmp_lab.walking.inverse_dynamics import Drive, Load, ground_reaction, ground_torques
+from izmp_lab.walking.limits import check_joints
 from izmp_lab.walking.momentum_walk import Walker
 from izmp_lab.walking.plan import MotionPlan
-from izmp_lab.walking.receding_planner import RecedingPlanner, WindowPlan
+from izmp_lab.walking.receding_planner import RecedingPlanner, WindowPlan, at
 from izmp_lab.walking.walk_command import WalkCommand
 from izmp_lab.walking.walk_parameters import WalkParameters
 
@@ -34,8 +36,8 @@ class TorquePlanner:
     """
 
     def __init__(self, planner: RecedingPlanner, drive: Drive) -> None:
-        self._body, self._limits = planner.body, planner.limits
-        self._biped, self._drive = planner.body.biped, drive
+        self._planner, self._body, self._drive = planner, planner.body, drive
+        self._biped = planner.body.biped
 
     def motion(self, course: Course, plan: WindowPlan, times: Array) -> MotionPlan:
         """Return joints, torques and ZMP at equidistant times (K,) [s]."""
@@ -47,13 +49,13 @@ class TorquePlanner:
         Arguments as of `motion`.
         """
         states = self._body.states(course, plan.com, times)
-        self._limits.check_reach(times, states.reach)
-        self._limits.check_positions(times, states.q)
-        self._limits.check_velocities(times, states.qd)
+        self._planner.check_poses(times, states.reach, states.q)
+        refuse = partial(check_joints, self._biped.model, place=at(times), error=InfeasibleError)
+        refuse('velocity', states.qd)
         motion = self._motion(course, states, times)
         assert motion.feed_forward is not None
         assert motion.zmp is not None
-        self._limits.check_torques(times, motion.feed_forward)
+        refuse('torque', motion.feed_forward)
         _check_zmp(course, times, motion.zmp)
 
     def _motion(self, course: Course, states: BodyStates, times: Array) -> MotionPlan:

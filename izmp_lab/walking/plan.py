@@ -1,6 +1,7 @@
 """A planned motion as a value: what a plant executes, independent of the planner."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from izmp_dynamics.base.conventions import GRAVITY, Array, frozen
 from izmp_dynamics.base.errors import MotionError, ShapeError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.robot_model import RobotModel
+from izmp_lab.walking.limits import check_joints
 
 
 def smooth_step(phase: npt.ArrayLike) -> Array:
@@ -258,7 +260,13 @@ class MotionPlan:
             MotionError: if a joint would exceed its position or velocity limit.
         """
         qd, qdd = derivatives(q, time_step)
-        _check_limits(name, model, time_step, q, qd)
+
+        def place(row: int) -> tuple[str, dict[str, Any]]:
+            time = row * time_step
+            return f"The motion '{name}', at {time:.3f} s", {'plan': name, 'time': time}
+
+        check_joints(model, 'position', q, place)
+        check_joints(model, 'velocity', qd, place)
         com = root.position + np.einsum('tij,tj->ti', root.rotation, model.com(q))
         return cls(name, model.joint_names, time_step, q, qd, qdd, root, feet, com=com)
 
@@ -311,31 +319,3 @@ def interpolated(at: Array, times: Array, values: Array) -> Array:
     """Return values (T, m) at times (T,), interpolated linearly at other times (K,)."""
     columns = [np.interp(at, times, column) for column in values.T]
     return np.stack(columns, axis=1)
-
-
-def first_outside(values: Array, lower: Array, upper: Array) -> tuple[int, int] | None:
-    """Return row and column of the first of (T, n) values beyond limits (n,); None if none is."""
-    outside = np.argwhere((values < lower) | (values > upper))
-    return (int(outside[0, 0]), int(outside[0, 1])) if len(outside) else None
-
-
-def _check_limits(name: str, model: RobotModel, time_step: float, q: Array, qd: Array) -> None:
-    for values, lower, upper, what, unit in (
-        (q, model.position_lower, model.position_upper, 'position', 'rad or m'),
-        (qd, -model.velocity_limit, model.velocity_limit, 'velocity', 'rad/s or m/s'),
-    ):
-        found = first_outside(values, lower, upper)
-        if found is None:
-            continue
-        row, column = found
-        raise MotionError(
-            f"The motion '{name}' needs joint '{model.joint_names[column]}' at the {what} "
-            f'{values[row, column]:.3f} {unit} at {row * time_step:.3f} s; its limits are '
-            f'{lower[column]:.3f} to {upper[column]:.3f}.',
-            kind='joint_limit',
-            plan=name,
-            joint=model.joint_names[column],
-            quantity=what,
-            value=float(values[row, column]),
-            time=row * time_step,
-        )

@@ -15,86 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_lab.walking.biped import SIDES, Biped
+from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.body_states import BodyMotion
 from izmp_lab.walking.com_programme import Body, ComProgramme, InfeasibleError, UniformSpline
 from izmp_lab.walking.course import Course
-from izmp_lab.walking.plan import first_outside
+from izmp_lab.walking.limits import Place, check_joints, check_reach
 from izmp_lab.walking.walk_parameters import MomentumParameters
-
-
-@dataclass(frozen=True)
-class BodyLimits:
-    """The limits of a robot.
-
-    Attributes:
-        biped: the robot.
-        stretch: largest part of its length that a leg may reach [-].
-    """
-
-    biped: Biped
-    stretch: float
-
-    def check_reach(self, times: Array, reach: Array) -> None:
-        """Refuse legs that would be straight.
-
-        Args:
-            times: (K,) [s].
-            reach: (K, 2) distance from hip to ankle of the left and the right leg [m].
-
-        Raises:
-            InfeasibleError: naming time, leg and distance.
-        """
-        longest = self.biped.longest
-        found = first_outside(reach, np.zeros(2), self.stretch * longest)
-        if found:
-            row, foot = found
-            raise InfeasibleError(
-                f'At {times[row]:.2f} s the {SIDES[foot]} leg would have to reach '
-                f'{reach[row, foot]:.3f} m from hip to ankle, and stretched it reaches '
-                f'{longest[foot]:.3f} m. Lower the centre of mass or shorten the steps.',
-                kind='knee_stretches',
-                foot=SIDES[foot],
-                time=float(times[row]),
-                distance=float(reach[row, foot]),
-                longest=float(longest[foot]),
-            )
-
-    def check_positions(self, times: Array, q: Array) -> None:
-        """Refuse joint positions (K, n) [rad] or [m] beyond their limits, at times (K,) [s].
-
-        Raises:
-            InfeasibleError: naming time, joint and value.
-        """
-        model = self.biped.model
-        self._check(times, q, model.position_lower, model.position_upper, 'at', 'rad')
-
-    def check_velocities(self, times: Array, qd: Array) -> None:
-        """Refuse joint velocities (K, n) [rad/s] or [m/s], likewise."""
-        most = self.biped.model.velocity_limit
-        self._check(times, qd, -most, most, 'as fast as', 'rad/s')
-
-    def check_torques(self, times: Array, torques: Array) -> None:
-        """Refuse joint torques (K, n) [N·m] or forces [N], likewise."""
-        most = self.biped.model.effort_limit
-        self._check(times, torques, -most, most, 'loaded with', 'N·m')
-
-    def _check(
-        self, times: Array, values: Array, lower: Array, upper: Array, what: str, unit: str
-    ) -> None:
-        found = first_outside(values, lower, upper)
-        if found:
-            row, joint = found
-            raise InfeasibleError(
-                f"At {times[row]:.2f} s joint '{self.biped.model.joint_names[joint]}' would be "
-                f'{what} {values[row, joint]:.3f} {unit}; its limits are {lower[joint]:.3f} to '
-                f'{upper[joint]:.3f} {unit}.',
-                kind='joint_limit',
-                time=float(times[row]),
-                joint=self.biped.model.joint_names[joint],
-                value=float(values[row, joint]),
-            )
-
 
 MomentumRate = Callable[[Array], Array]
 """L̇ (K, 3) about the centre of mass in world axes [N·m] at times (K,) [s]."""
@@ -146,6 +72,11 @@ class WindowPlan:
         return state
 
 
+def at(times: Array) -> Place:
+    """Return where the rows of a motion at times (K,) [s] are."""
+    return lambda row: (f'At {times[row]:.2f} s', {'time': float(times[row])})
+
+
 class RecedingPlanner:
     """Plans window after window.
 
@@ -159,7 +90,6 @@ class RecedingPlanner:
         parameters: as given.
         programme: plans the centre of mass.
         body: finds what the whole body does.
-        limits: what legs and joints can do.
     """
 
     def __init__(
@@ -171,7 +101,6 @@ class RecedingPlanner:
     ) -> None:
         self.parameters = parameters
         self.body = BodyMotion(biped)
-        self.limits = BodyLimits(biped, parameters.stretch)
         self._known = known
         body = Body(biped.model.total_mass, biped.gravity, height)
         self.programme = ComProgramme(body, parameters)
@@ -247,8 +176,22 @@ class RecedingPlanner:
     def _check_poses(self, course: Course, plan: WindowPlan) -> None:
         times = plan.time + self.parameters.knots[1:]
         poses = self.body.poses(course, plan.com, times)
-        self.limits.check_reach(times, poses.reach)
-        self.limits.check_positions(times, poses.q)
+        self.check_poses(times, poses.reach, poses.q)
+
+    def check_poses(self, times: Array, reach: Array, q: Array) -> None:
+        """Refuse legs that would be straight, and joint positions beyond their limits.
+
+        Args:
+            times: (K,) [s].
+            reach: (K, 2) distance from hip to ankle of the left and the right leg [m].
+            q: (K, n) joint positions [rad] or [m].
+
+        Raises:
+            InfeasibleError: naming time, leg or joint, and value.
+        """
+        biped, place = self.body.biped, at(times)
+        check_reach(biped, reach, place, InfeasibleError, self.parameters.stretch)
+        check_joints(biped.model, 'position', q, place, InfeasibleError)
 
 
 def fit_polygon(pieces: int) -> Array:

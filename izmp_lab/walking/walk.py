@@ -8,6 +8,7 @@ names the sources.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from shapely.geometry import Point, Polygon
@@ -26,130 +27,48 @@ from izmp_lab.walking.dynamics_filter import (
 )
 from izmp_lab.walking.footsteps import Footsteps, Gait, Ramp, StepTiming, plan_footsteps
 from izmp_lab.walking.inverse_dynamics import Load, ground_torques
+from izmp_lab.walking.limits import Place, check_joints, check_reach
 from izmp_lab.walking.momentum_walk import plan_momentum_walk
-from izmp_lab.walking.plan import MotionPlan, first_outside
+from izmp_lab.walking.plan import MotionPlan
 from izmp_lab.walking.walk_parameters import WalkParameters
 from izmp_lab.walking.zmp_reference import ZmpReference
 
 
-@dataclass(frozen=True)
-class WalkLimits:
-    """The limits of a robot, and the steps in which they are met.
+def _check_zmp(biped: Biped, travel: tuple[float, float]) -> None:
+    """Refuse a ZMP that would leave the sole that carries alone, from so far ahead to so far [m].
 
-    Attributes:
-        biped: the robot.
-        footsteps: where the walk goes.
-        timing: when.
+    Raises:
+        MotionError: naming the foot and the point.
     """
+    for side, polygon in zip(SIDES, biped.polygons, strict=True):
+        for ahead in travel:
+            if not Polygon(polygon).contains(Point(ahead, 0.0)):
+                raise MotionError(
+                    f'The ZMP is to be {ahead:.3f} m ahead of the origin of the {side} sole, '
+                    f'which reaches from {polygon[:, 0].min():.3f} to '
+                    f'{polygon[:, 0].max():.3f} m; it must stay inside.',
+                    kind='zmp_outside_sole',
+                    foot=side,
+                    ahead=ahead,
+                )
 
-    biped: Biped
-    footsteps: Footsteps
-    timing: StepTiming
 
-    def check_zmp(self, travel: tuple[float, float]) -> None:
-        """Refuse a ZMP that would leave the sole that carries alone.
+def _place_in(course: Course) -> Place:
+    """Steps and times of the rows of a walk; the step is 0 if none is under way."""
+    timing = course.timing
 
-        Args:
-            travel: how far ahead of the sole's origin it begins and ends [m].
-
-        Raises:
-            MotionError: naming the foot and the point.
-        """
-        for side, polygon in zip(SIDES, self.biped.polygons, strict=True):
-            for ahead in travel:
-                if not Polygon(polygon).contains(Point(ahead, 0.0)):
-                    raise MotionError(
-                        f'The ZMP is to be {ahead:.3f} m ahead of the origin of the {side} sole, '
-                        f'which reaches from {polygon[:, 0].min():.3f} to '
-                        f'{polygon[:, 0].max():.3f} m; it must stay inside.',
-                        kind='zmp_outside_sole',
-                        foot=side,
-                        ahead=ahead,
-                    )
-
-    def check_reach(self, poses: WholeBodyPoses) -> None:
-        """Refuse poses for which a leg is too short.
-
-        Raises:
-            MotionError: naming step, leg and distance.
-        """
-        found = poses.unreachable(self.biped)
-        if found is None:
-            return
-        row, foot = found
-        leg, distance = self.biped.legs[foot], poses.reach[row, foot]
-        knee = self.biped.model.joint_names[leg.columns[3]]
-        if distance < 0.0:
-            raise MotionError(
-                f"{self._place(row)}: '{leg.sole}' would have to face upwards.",
-                kind='sole_upwards',
-                **self._where(row),
-                sole=leg.sole,
-            )
-        raise MotionError(
-            f"{self._place(row)}: joint '{knee}' would stretch. The {SIDES[foot]} leg would have "
-            f'to reach {distance:.3f} m from hip to ankle; stretched it reaches '
-            f'{leg.thigh + leg.shank:.3f} m. Lower the centre of mass or shorten the steps.',
-            kind='knee_stretches',
-            **self._where(row),
-            joint=knee,
-            distance=float(distance),
-            longest=leg.thigh + leg.shank,
-        )
-
-    def check_joints(self, q: Array, qd: Array) -> None:
-        """Refuse motions beyond the joints' limits.
-
-        Args:
-            q: (T, n) joint positions [rad] or [m].
-            qd: (T, n) joint velocities [rad/s] or [m/s].
-
-        Raises:
-            MotionError: naming step, joint and value.
-        """
-        model = self.biped.model
-        self._check(q, model.position_lower, model.position_upper, 'position', 'rad')
-        self._check(qd, -model.velocity_limit, model.velocity_limit, 'velocity', 'rad/s')
-
-    def check_torques(self, torques: Array) -> None:
-        """Refuse torques (T, n) [N·m] beyond the joints' limits.
-
-        Raises:
-            MotionError: naming step, joint and value.
-        """
-        effort = self.biped.model.effort_limit
-        self._check(torques, -effort, effort, 'torque', 'N·m')
-
-    def _check(self, values: Array, lower: Array, upper: Array, what: str, unit: str) -> None:
-        found = first_outside(values, lower, upper)
-        if found is None:
-            return
-        row, column = found
-        raise MotionError(
-            f"{self._place(row)}: joint '{self.biped.model.joint_names[column]}' would need the "
-            f'{what} {values[row, column]:.3f} {unit}; its limits are {lower[column]:.3f} to '
-            f'{upper[column]:.3f} {unit}.',
-            kind='joint_limit',
-            **self._where(row),
-            joint=self.biped.model.joint_names[column],
-            quantity=what,
-            value=float(values[row, column]),
-        )
-
-    def _where(self, row: int) -> dict[str, object]:
-        """Data of an error: time [s] and number of the step, 0 if no step is under way."""
-        time = row * self.timing.time_step
-        step = self.timing.step_at(time)
-        return {'time': time, 'step': 0 if step is None else step + 1}
-
-    def _place(self, row: int) -> str:
-        time = row * self.timing.time_step
-        step = self.timing.step_at(time)
+    def place(row: int) -> tuple[str, dict[str, Any]]:
+        time = row * timing.time_step
+        step = timing.step_at(time)
         if step is None:
-            before = time < self.timing.begins(0)
-            return f'{"Before the first" if before else "After the last"} step, at {time:.3f} s'
-        foot = SIDES[self.footsteps.steps[step].foot]
-        return f'Step {step + 1} ({foot} foot), at {time:.3f} s'
+            name = f'{"Before the first" if time < timing.begins(0) else "After the last"} step'
+        else:
+            name = f'Step {step + 1} ({SIDES[course.footsteps.steps[step].foot]} foot)'
+        return f'{name}, at {time:.3f} s', {
+            'time': time, 'step': 0 if step is None else step + 1,
+        }  # fmt: skip
+
+    return place
 
 
 EDGE_WIDTH = 0.08
@@ -217,17 +136,18 @@ def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> Planned
     )  # fmt: skip
     footsteps = plan_footsteps(biped, _gait(biped, parameters), ramp)
     course = Course(biped, footsteps, timing, parameters.swing_height, parameters.zmp_travel)
-    WalkLimits(biped, footsteps, timing).check_zmp(parameters.zmp_travel)
+    _check_zmp(biped, parameters.zmp_travel)
     generate = _GENERATORS[parameters.generator]
     course, task, found, stopped = generate(course, ramp, parameters)
     motion = found.motion
-    limits = WalkLimits(biped, course.footsteps, course.timing)
-    limits.check_joints(motion.poses.q, motion.qd)
+    place = _place_in(course)
+    check_joints(biped.model, 'position', motion.poses.q, place)
+    check_joints(biped.model, 'velocity', motion.qd, place)
     torques = ground_torques(
         biped.model, biped.gravity, motion.root, (motion.poses.q, motion.qd, motion.qdd),
         task.feet, Load(motion.wrench, motion.zmp, task.zmp.loads), parameters.drive,
     )  # fmt: skip
-    limits.check_torques(torques)
+    check_joints(biped.model, 'torque', torques, place)
     plan = MotionPlan(
         'walk', biped.model.joint_names, parameters.time_step, motion.poses.q, motion.qd,
         motion.qdd, motion.root, task.feet, torques, motion.zmp, motion.com,
@@ -242,10 +162,14 @@ _Generated = tuple[Course, Task, Filtered, MotionError | None]
 """The course that is walked, what the body does on it, its motion, and why it stops early."""
 
 
+def _reached(course: Course) -> Callable[[WholeBodyPoses], None]:
+    place = _place_in(course)
+    return lambda poses: check_reach(course.biped, poses.reach, place)
+
+
 def _plan_with_filter(course: Course, ramp: Ramp, parameters: WalkParameters) -> _Generated:
     task = _task(course, ramp, parameters)
-    limits = WalkLimits(course.biped, course.footsteps, course.timing)
-    found = filter_dynamics(course.biped, task, parameters.filter_passes, limits.check_reach)
+    found = filter_dynamics(course.biped, task, parameters.filter_passes, _reached(course))
     return course, task, found, None
 
 
@@ -253,8 +177,7 @@ def _plan_with_momentum(course: Course, ramp: Ramp, parameters: WalkParameters) 
     walk = plan_momentum_walk(course, parameters.com_height, parameters.momentum)
     task = _task(walk.course, ramp, parameters)
     com = from_rest_to_rest(walk.com(walk.course.timing.times), task)
-    limits = WalkLimits(course.biped, walk.course.footsteps, walk.course.timing)
-    motion = whole_body(course.biped, task, com, limits.check_reach)
+    motion = whole_body(course.biped, task, com, _reached(walk.course))
     x, y = np.abs(motion.zmp - task.zmp.point).mean(axis=0)[:2].tolist()
     return walk.course, task, Filtered(motion, com, ((x, y),)), walk.stopped
 

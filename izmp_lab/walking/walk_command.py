@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.biped import RIGHT
-from izmp_lab.walking.footsteps import Foothold, Ramp
+from izmp_lab.walking.footsteps import Foothold
+from izmp_lab.walking.limits import check_ranges
 
 _RANGES = {'length': (-2.0, 2.0, 'm'), 'width': (0.01, 1.0, 'm'), 'turn': (-1.0, 1.0, 'rad')}
-_LEVEL = Ramp(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -30,18 +29,7 @@ class WalkCommand:
 
     def __post_init__(self) -> None:
         """Check that the numbers make sense."""
-        for name, (lower, upper, unit) in _RANGES.items():
-            value = getattr(self, name)
-            if not (math.isfinite(value) and lower <= value <= upper):
-                raise MotionError(
-                    f'{name} of the walking command is {value:g} {unit}; valid are {lower:g} to '
-                    f'{upper:g} {unit}.',
-                    kind='out_of_range',
-                    parameter=name,
-                    value=value,
-                    lower=lower,
-                    upper=upper,
-                )
+        check_ranges('the walking command', self, _RANGES)
 
     def steps_from(self, stance: Foothold, count: int) -> list[Foothold]:
         """Return the next footholds; the last one sets the feet side by side.

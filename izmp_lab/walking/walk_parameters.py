@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,15 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
 from izmp_lab.walking.biped import LEFT, RIGHT
 from izmp_lab.walking.inverse_dynamics import Drive
+from izmp_lab.walking.limits import check_ranges
 
 Nodes = tuple[float, ...]
 """Times within the window, multiples of half an interval [s]."""
 
 _RANGES = {
-    'interval': (0.01, 0.5), 'pieces': (4, 100), 'alpha': (0.0, 1e6), 'beta': (1e-9, 1e6),
-    'gamma': (0.0, 1e6), 'friction': (0.0, 10.0), 'margin': (0.0, 0.1), 'stretch': (0.5, 1.0),
+    'interval': (0.01, 0.5, 's'), 'pieces': (4, 100, ''), 'alpha': (0.0, 1e6, ''),
+    'beta': (1e-9, 1e6, ''), 'gamma': (0.0, 1e6, ''), 'friction': (0.0, 10.0, ''),
+    'margin': (0.0, 0.1, 'm'), 'stretch': (0.5, 1.0, ''),
 }  # fmt: skip
 
 _END_ESTIMATES = ('hold', 'zero')
@@ -68,17 +70,7 @@ class MomentumParameters:
 
     def __post_init__(self) -> None:
         """Check that the numbers make sense."""
-        for name, (lower, upper) in _RANGES.items():
-            if not lower <= getattr(self, name) <= upper:
-                raise MotionError(
-                    f'{name} of the angular-momentum generator is {getattr(self, name):g}; valid '
-                    f'are {lower:g} to {upper:g}.',
-                    kind='out_of_range',
-                    parameter=name,
-                    value=getattr(self, name),
-                    lower=lower,
-                    upper=upper,
-                )
+        check_ranges('the angular-momentum generator', self, _RANGES)
         if self.pieces != int(self.pieces):
             raise MotionError(
                 f'pieces of the angular-momentum generator are {self.pieces:g}; valid are whole '
@@ -240,21 +232,7 @@ class WalkParameters:
 
     def __post_init__(self) -> None:
         """Check that every number is in a sensible range."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name not in _WALK_PARAMETERS_RANGES or value is None:
-                continue
-            lower, upper, unit = _WALK_PARAMETERS_RANGES[item.name]
-            if not (math.isfinite(value) and lower <= value <= upper):
-                raise MotionError(
-                    f'{item.name} of a walk is {_with_unit(value, unit)}; valid are {lower:g} to '
-                    f'{_with_unit(upper, unit)}.',
-                    kind='out_of_range',
-                    parameter=item.name,
-                    value=value,
-                    lower=lower,
-                    upper=upper,
-                )
+        check_ranges('a walk', self, _WALK_PARAMETERS_RANGES)
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise _unknown(f'{name} of a walk is', name, getattr(self, name), choices)
@@ -312,11 +290,6 @@ def valid_range(name: str) -> tuple[float, float]:
     """Return the least and the largest valid value of a parameter."""
     lower, upper, _ = _WALK_PARAMETERS_RANGES[name]
     return float(lower), float(upper)
-
-
-def _with_unit(value: float, unit: str) -> str:
-    degrees = f' ({math.degrees(value):.1f}°)' if unit == 'rad' else ''
-    return f'{value:.4g} {unit}'.rstrip() + degrees
 
 
 _SAME = 1e-6

@@ -126,22 +126,6 @@ def test_lengths_must_fit(task):
         converge_cog(biped31(), com[1:], feet, R[1:], start=com[0])
 
 
-@pytest.mark.parametrize('foot', [LEFT, RIGHT])
-def test_compiled_leg_equals_the_readable_one(foot):
-    leg = biped31().legs[foot]
-    model = biped31().model
-    rng = np.random.default_rng(5)
-    q = np.zeros((300, model.dof))
-    lower, upper = [-1, -0.4, -1, 0.05, -1, -0.5], [1, 0.4, 0.5, 2, 0.5, 0.5]
-    q[:, list(leg.columns)] = rng.uniform(lower, upper, (300, 6))
-    R, p = model.frame_pose(leg.sole, q)
-    packed, angles = packed_leg(leg), np.empty(6)
-    for row, expected in enumerate(leg.solve(R, p)):
-        distance = solve_leg(packed, R[row], p[row], angles)
-        assert np.abs(angles - expected).max() < 1e-12
-        assert 0.0 < distance <= leg.thigh + leg.shank + 1e-12
-
-
 def test_compiled_leg_stretches_towards_what_it_cannot_reach():
     leg, angles = biped31().legs[LEFT], np.empty(6)
     assert solve_leg(packed_leg(leg), np.eye(3), np.array([0.0, 0.08, -1.5]), angles) == (

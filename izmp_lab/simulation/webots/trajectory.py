@@ -9,7 +9,8 @@ from scipy.interpolate import CubicHermiteSpline
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_lab.walking.plan import first_outside, interpolated, smooth_step
+from izmp_lab.walking.limits import first_outside
+from izmp_lab.walking.plan import interpolated, smooth_step
 
 _TOLERANCE = 1e-6
 """How far beyond a limit a position may lie [rad] or [m]: the rounding of messages."""
