@@ -30,7 +30,6 @@ from .report_scenarios import (
     part,
     standing,
     walking,
-    with_feet,
     with_tracks,
     without,
 )  # fmt: skip
@@ -93,21 +92,16 @@ def brief():
 
 SCENARIOS = {
     'walk': walking,  # twelve seconds; the others are shorter
-    'sway': standing,
     'push': lambda: standing(offset=bump(4.0, 0.35, 0.25)),
     'fall': falling,
     'noisy': lambda: walking(noise={'mr_ad': 0.2, 'ir_md': 3.0}),
     'no world': lambda: replace(brief(), world_p_root=None, world_R_root=None),
     'no cop': lambda: without(brief(), 'cop'),
-    'normal forces': lambda: with_feet(brief(), normal_only=True),
-    'no ir_md': lambda: without(brief(), 'ir_md'),
     'only cop': lambda: without(brief(), 'mr_ad', 'ir_md'),
     'no track': lambda: replace(brief(), tracks={}),
     'blank mr_ad': lambda: blank(brief(), 'mr_ad'),
     'all blank': lambda: blank(blank(blank(brief(), 'mr_ad'), 'ir_md'), 'cop'),
     'no feet': lambda: replace(brief(), feet=()),
-    'no feet, no cop': lambda: replace(without(brief(), 'cop'), feet=()),
-    'three instants': lambda: part(brief(), slice(0, 3)),
     'single instant': lambda: part(brief(), slice(0, 1)),
     'no instant': lambda: part(brief(), slice(0, 0)),
     'world unknown': lambda: replace(
@@ -117,7 +111,6 @@ SCENARIOS = {
     'unknown method': lambda: replace(
         brief(), tracks={**brief().tracks, EVIL: replace(brief().tracks['mr_ad'], name=EVIL)}
     ),
-    'no mass': lambda: replace(brief(), total_mass=0.0),
 }
 
 

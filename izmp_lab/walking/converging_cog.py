@@ -125,8 +125,8 @@ def converge_cog(
         np.array([leg.columns for leg in biped.legs], dtype=np.int64),
     )
     wanted = _Wanted(
-        np.ascontiguousarray(com),
-        np.ascontiguousarray(world_R_root),
+        np.array(com, order='C'),  # copies, of one type: the kernels are compiled once
+        np.array(world_R_root, order='C'),
         np.stack([foot.position for foot in feet], axis=1),
         np.stack([foot.rotation for foot in feet], axis=1),
     )
