@@ -156,37 +156,8 @@ def test_the_constraints_do_no_work_on_any_motion_that_they_allow(plant, case):
     np.testing.assert_allclose(allowed.T @ forces, 0.0, atol=1e-7)
 
 
-def test_total_momentum_changes_as_eq_31_says(plant, case):
-    """With J_tᵀ in the bias; checked against the difference quotient of the momentum."""
-    state, torques, _ = case
-    motion = plant.motion(state, torques)  # nobody pushes
-    terms = terms_of(plant, state)
-    stated = terms.A_total @ motion.foot_wrenches.ravel() + terms.bias_total
-    changed = rate(lambda at: terms_of(plant, at).total_momentum, state, motion)
-    np.testing.assert_allclose(stated, changed, atol=1e-3)
-
-
-def test_the_robots_momentum_changes_as_eq_9_says(plant, case):
-    state, torques, _ = case
-    motion = plant.motion(state, torques)
-    terms = terms_of(plant, state)
-    stated = terms.A_robot @ motion.foot_wrenches.ravel()
-    stated[2] -= terms.body.mass * plant.gravity
-    changed = rate(lambda at: terms_of(plant, at).body.momentum, state, motion)
-    np.testing.assert_allclose(stated, changed, atol=1e-3)
-
-
-def test_the_board_accelerates_as_eq_30_says(plant, case):
-    state, _, motion = case
-    terms = terms_of(plant, state)
-    f = motion.foot_wrenches.ravel()
-    acceleration = (terms.A_board @ f - terms.h_board) / np.diag(terms.board.M)
-    angular = state.board.rotation @ acceleration[3:]
-    np.testing.assert_allclose(angular, motion.board[3:], atol=1e-9)
-
-
 def test_the_page_puts_moving_states_into_the_equations():
-    errors = equations('biped31', 2)
+    errors = equations('biped31', 4)
     assert errors['eq30'].max() < 1e-9
     assert max(errors['eq9'].max(), errors['eq31'].max()) < 1e-3
     assert errors['printed'].max() > 1e-6

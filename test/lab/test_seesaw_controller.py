@@ -143,19 +143,6 @@ def test_at_rest_nothing_moves(kind):
     assert abs(state.angle) < 1e-9
 
 
-def test_a_tick_without_a_solution_holds_the_last_torques_and_is_counted(plant, kind):
-    controller = controller_of(kind)
-    first = controller.command(stance(plant.robot, plant.seesaw))
-    leaning = moving_state(plant, 1, shift=0.02, speed=8.0)
-    command = controller.command(leaning)
-    assert first.solved
-    assert not command.solved
-    assert controller.unsolved == 1
-    np.testing.assert_array_equal(command.torques, first.torques)
-    controller.reset(stance(plant.robot, plant.seesaw))
-    assert controller.unsolved == 0
-
-
 def test_torques_keep_to_the_limits(plant, kind):
     controller = controller_of(kind)
     rest = stance(plant.robot, plant.seesaw)
