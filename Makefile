@@ -19,14 +19,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements.lock
-EXTRAS := .[offline,sim,page,plots,fleet,view,human,test,docs]
+EXTRAS := .[offline,sim,page,plots,fleet,view,human,protobuf,test,docs]
 ROBOT := robots/biped31/robot.yaml
 LOGS ?=
 PAGES := paper itu_biped angular_momentum seesaw quadruped $(if $(LOGS),real)
 # Several test files at once, on as many cores as there are, four at the most.
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
-REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap \
+REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap protobuf \
 	k3d uplot-python trimesh pycollada websockets \
 	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \

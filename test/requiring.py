@@ -13,6 +13,7 @@ import pytest
 
 _IMPORTED_AS = {
     'pin': 'pinocchio',
+    'protobuf': 'google.protobuf',
     'pycollada': 'collada',
     'ros-rclpy': 'rclpy',
     'uplot-python': 'uplot',

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.bags.conversion import ros_type
 from izmp_dynamics.bags.raws import Raw, Raws
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Expansion, Storage
-from izmp_dynamics.bags.typestores import normalised
 from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.base.kernel import kernel
@@ -129,11 +129,15 @@ class McapFile(Storage):
 
     def _channels(self) -> Iterator[tuple[int, Channel]]:
         for number, topic in self._topics.items():
-            name, text, encoding = 'unknown', '', 'ros2idl'
+            own, name, text, encoding = topic.message_encoding, 'unknown', '', 'ros2idl'
             if schema := self._schemas.get(topic.schema_id):
-                name, text = normalised(schema.name), schema.data.decode(errors='replace')
+                code = 'utf-8' if own == 'cdr' else 'latin-1'
+                name, text = schema.name, schema.data.decode(code, errors='replace')
                 encoding = 'ros2msg' if schema.encoding == 'ros2msg' else 'ros2idl'
-            yield number, Channel(topic.topic, name, topic.message_encoding, text, encoding)
+            yield (
+                number,
+                Channel(topic.topic, ros_type(name, own), own, text, encoding, schema=name),
+            )
 
     def _at(self, offset: int, size: int) -> bytes:
         self._stream.seek(max(0, offset))

@@ -24,6 +24,7 @@ import numpy as np
 from izmp_dynamics.bags.bag_files import find_files, open_storage
 from izmp_dynamics.bags.batch import Batch, Message, RawMessages, Topic
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
+from izmp_dynamics.bags.conversion import Converter
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.spans import Merger, Parts
 from izmp_dynamics.bags.storage import Channel, Scratch, Storage
@@ -58,6 +59,7 @@ class BagReader:
         standard_types()  # say at once if rosbags is missing
         self._files = find_files(self.path)
         self._decoders: dict[str, CdrDecoder] = {}
+        self._converters: dict[str, Converter] = {}
         self._scratch = Scratch()
         self._storages: list[Storage] = []
         try:
@@ -119,15 +121,12 @@ class BagReader:
         if topic in self._decoders:
             return self._decoders[topic]
         channel = self._channel(topic)
-        if channel.encoding != 'cdr':
-            raise BagError(
-                f"Topic '{topic}' of the bag '{self.path}' is serialized as '{channel.encoding}'; "
-                f"only 'cdr' can be read.",
-                kind='unsupported_encoding', topic=topic, encoding=channel.encoding,
-            )  # fmt: skip
         hashes = self._files.metadata.type_hashes if self._files.metadata else {}
         recorded = channel.type_hash or hashes.get((topic, channel.msgtype), '')
         try:
+            if channel.encoding != 'cdr':
+                self._converters[topic] = Converter(channel)
+                channel = self._converters[topic].channel
             typestore = choose_types(channel, recorded, self._note)
         except BagError as error:
             what = f"Topic '{topic}' of the bag '{self.path}': {error}"
@@ -169,9 +168,13 @@ class BagReader:
 
         Raises:
             UnknownNameError: there is no such topic.
+            BagError: its messages are not in CDR and cannot be converted.
         """
         wanted = tuple(self._channels) if topics is None else tuple(topics)
         types = {topic: self._channel(topic).msgtype for topic in wanted}
+        for topic in wanted if topics is not None else ():
+            if self._channel(topic).encoding != 'cdr':
+                self.decoder(topic)  # which converts its messages
         spans = self._spans(wanted, 1.0)
         return (message for _, _, parts in spans for message in _in_order(parts, types))
 
@@ -182,7 +185,14 @@ class BagReader:
             channels = storage.channels.items()
             own = {n: c.topic for n, c in channels if wanted.get(c.topic) == c.msgtype}
             sources.append((storage, own))
-        return Merger(sources).spans(max(1, round(span_s * NANOSECONDS)))
+        spans = Merger(sources).spans(max(1, round(span_s * NANOSECONDS)))
+        return map(self._convert, spans) if self._converters else spans
+
+    def _convert(self, span: tuple[int, int, Parts]) -> tuple[int, int, Parts]:
+        for topic, (received, raws) in span[2].items():
+            if topic in self._converters:
+                span[2][topic] = received, self._converters[topic](raws)
+        return span
 
     def _open(self) -> None:
         for path in self._files.paths:

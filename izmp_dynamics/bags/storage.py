@@ -31,10 +31,11 @@ class Channel:
     Attributes:
         topic: its name.
         msgtype: ROS type, e.g. 'sensor_msgs/msg/Imu'.
-        encoding: how messages are serialized; only 'cdr' can be read.
+        encoding: how messages are serialized: 'cdr', or what `conversion` knows.
         definition: text that defines the type; '' where the container has none.
         definition_encoding: 'ros2msg' or 'ros2idl'.
         type_hash: recorded hash of the type; '' where the container has none.
+        schema: name of the type where messages are not in CDR.
     """
 
     topic: str
@@ -43,6 +44,7 @@ class Channel:
     definition: str = ''
     definition_encoding: str = 'ros2msg'
     type_hash: str = ''
+    schema: str = ''
 
 
 @dataclass(frozen=True)

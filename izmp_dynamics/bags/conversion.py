@@ -1,0 +1,243 @@
+"""Messages in protobuf or JSON, as Foxglove's tools record them, converted to CDR.
+
+Their schema in the file becomes the definition of a ROS type: `my.robot.State` is
+my_robot/msg/State, with its numbers, texts, times, messages, and arrays of these. Schemas of
+Foxglove that mean what a standard type means become that type. From there on messages are read as
+all others. Floating-point numbers that a message does not have are NaN.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.bags.raws import Raws
+from izmp_dynamics.bags.storage import Channel
+from izmp_dynamics.bags.typestores import embedded_types, normalised, standard_types
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.files.libraries import library
+
+Tree = Mapping[str, Any]
+"""A message: field → value; a message in it is such a mapping, an array a list."""
+
+_Field = tuple[str, str, bool, tuple[str, Any] | None]
+"""Name, type, whether it is an array, and type and description of the messages that it holds."""
+
+_TIME, _PART = 'builtin_interfaces/msg/Time', f'\n{"=" * 80}\nMSG: '
+_TIMES = ({'sec', 'nsec'}, {'sec', 'nanosec'})
+_FIELD = re.compile(r'[A-Za-z]\w*')
+_PROTOBUF = (
+    '', 'float64', 'float32', 'int64', 'uint64', 'int32', 'uint64', 'uint32', 'bool', 'string', '',
+    '', '', 'uint32', 'int32', 'int32', 'int64', 'int32', 'int64',
+)  # fmt: skip
+"""ROS type by the number of protobuf's type."""
+
+_JSON = {'number': 'float64', 'integer': 'int64', 'boolean': 'bool', 'string': 'string'}
+
+
+def _header(tree: Tree, frame: str = 'frame_id') -> Tree:
+    return {'stamp': tree.get('timestamp'), 'frame_id': tree.get(frame)}
+
+
+def _joint_state(tree: Tree) -> Tree:
+    joints = tree.get('joints', ())
+    return {
+        'header': _header(tree),
+        'name': [joint['name'] for joint in joints],
+        'position': [joint.get('position', np.nan) for joint in joints],
+    }
+
+
+_STANDARD: Mapping[str, tuple[str, Callable[[Tree], Tree]]] = {
+    'foxglove.JointStates': ('sensor_msgs/msg/JointState', _joint_state),
+    'foxglove.PoseInFrame': (
+        'geometry_msgs/msg/PoseStamped',
+        lambda tree: {**tree, 'header': _header(tree)},
+    ),
+    'foxglove.FrameTransform': (
+        'geometry_msgs/msg/TransformStamped',
+        lambda tree: {**tree, 'header': _header(tree, 'parent_frame_id'), 'transform': tree},
+    ),
+}
+
+
+def ros_type(schema: str, encoding: str) -> str:
+    """The type as which messages of a schema are read."""
+    if encoding not in ('protobuf', 'json') or '/' in schema:
+        return normalised(schema)
+    return _STANDARD[schema][0] if schema in _STANDARD else _type(schema)
+
+
+class Converter:
+    """Converts the messages of one topic.
+
+    Args:
+        channel: in protobuf or JSON; its definition is the schema, a byte a character.
+
+    Attributes:
+        channel: as that of messages in CDR.
+
+    Raises:
+        BagError: the encoding is another one, or the schema is not there or broken.
+        MissingDependencyError: protobuf is missing.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        encoding, msgtype = channel.encoding, channel.msgtype
+        data = channel.definition.encode('latin-1')
+        if encoding not in ('protobuf', 'json') or not data:
+            raise BagError(
+                f"it is serialized as '{encoding}'{' without a schema' * (not data)}; only 'cdr' "
+                "can be read, and 'protobuf' and 'json' with a schema.",
+                kind='unsupported_encoding', encoding=encoding,
+            )  # fmt: skip
+        types: dict[str, list[str]] = {}
+        try:
+            if encoding == 'json':
+                self._tree: Callable[[bytes], Tree] = json.loads
+                _describe(_json_fields, msgtype, json.loads(data), types)
+            else:
+                descriptor, self._tree = _protobuf(channel.schema, data)
+                _describe(_protobuf_fields, msgtype, descriptor, types)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            sentence = f"its schema '{channel.schema}' is broken ({error})."
+            raise BagError(sentence, kind='broken_definition', msgtype=msgtype) from error
+        if channel.schema in _STANDARD:
+            self.channel, store = Channel(channel.topic, msgtype), standard_types()
+            _, self._standard = _STANDARD[channel.schema]
+        else:
+            own, *others = ('\n'.join(fields) for fields in types.values())
+            names = (name.replace('/msg/', '/') for name in [*types][1:])
+            parts = (f'{_PART}{name}\n{part}' for name, part in zip(names, others, strict=True))
+            time = f'{_PART}builtin_interfaces/Time\nint32 sec\nuint32 nanosec'
+            text = ''.join((own, *parts, time))
+            self.channel = Channel(channel.topic, msgtype, definition=text)
+            store = embedded_types(text, 'ros2msg', msgtype)
+            self._standard = dict
+        self._make = _maker(store, msgtype)
+        self._serialize = partial(store.serialize_cdr, typename=msgtype)
+
+    def __call__(self, raws: Raws) -> Raws:
+        """Convert messages; broken ones become empty, and count as such."""
+        return Raws.of([self._converted(raw) for raw in raws])
+
+    def _converted(self, raw: bytes) -> bytes:
+        try:
+            return bytes(self._serialize(self._make(self._standard(self._tree(raw)))))
+        except Exception:  # whatever a broken message makes the libraries raise
+            return b''
+
+
+def _type(name: str) -> str:
+    package, _, name = name.rpartition('.')
+    return f'{package.replace(".", "_") or "messages"}/msg/{name}'
+
+
+def _describe(
+    fields: Callable[[str, Any], Iterator[_Field]],
+    msgtype: str,
+    schema: Any,
+    types: dict[str, list[str]],
+    above: tuple[str, ...] = (),
+) -> None:
+    """Add the fields of a type to `types`, and the types in it; it cannot hold itself."""
+    if msgtype in types:
+        return
+    own = types[msgtype] = []
+    above = (*above, msgtype)
+    for name, kind, is_array, inner in fields(msgtype, schema):
+        if inner is not None and inner[0] not in above:
+            kind = inner[0].replace('/msg/', '/')
+            _describe(fields, *inner, types, above)
+        if kind and _FIELD.fullmatch(name):
+            own.append(f'{kind}{"[]" * is_array} {name}')
+
+
+def _json_fields(msgtype: str, schema: Any) -> Iterator[_Field]:
+    for name, part in schema.get('properties', {}).items():
+        is_array = part.get('type') == 'array'
+        part = part.get('items', {}) if is_array else part
+        kind, inner = _JSON.get(part.get('type'), ''), None
+        if set(part.get('properties', ())) in _TIMES:
+            kind = 'builtin_interfaces/Time'
+        elif 'properties' in part:
+            inner = f'{msgtype}_{name}', part
+        yield name, kind, is_array, inner
+
+
+def _protobuf_fields(_: str, descriptor: Any) -> Iterator[_Field]:
+    for field in descriptor.fields:
+        kind, inner, part = _PROTOBUF[field.type], None, field.message_type
+        if part is not None and part.full_name == 'google.protobuf.Timestamp':
+            kind = 'builtin_interfaces/Time'
+        elif part is not None and not part.GetOptions().map_entry:
+            inner = _type(part.full_name), part
+        yield field.name, kind, field.is_repeated, inner
+
+
+def _protobuf(schema: str, data: bytes) -> tuple[Any, Callable[[bytes], Tree]]:
+    """Descriptor of a schema in a set of files, and what reads its messages."""
+    pools, files, factory = (
+        library(f'google.protobuf.{name}', 'Reading protobuf messages', 'protobuf')
+        for name in ('descriptor_pool', 'descriptor_pb2', 'message_factory')
+    )
+    pool = pools.DescriptorPool()
+    try:
+        for file in files.FileDescriptorSet.FromString(data).file:
+            pool.Add(file)
+    except library('google.protobuf.message', 'Reading protobuf messages').DecodeError as error:
+        raise ValueError(error) from error
+    descriptor = pool.FindMessageTypeByName(schema)
+    message = factory.GetMessageClass(descriptor)
+    zeros: dict[str, dict[str, float]] = {}
+
+    def tree(node: Any) -> Tree:
+        """Fields that are there; zero is not in the bytes of a field that is always there."""
+        kind = node.DESCRIPTOR
+        if kind.full_name not in zeros:
+            always = [x.name for x in kind.fields if not (x.is_repeated or x.has_presence)]
+            zeros[kind.full_name] = dict.fromkeys(always, 0)
+        found: dict[str, Any] = dict(zeros[kind.full_name])
+        for field, value in node.ListFields():
+            if field.message_type is None:
+                found[field.name] = value
+            elif field.message_type.GetOptions().map_entry:
+                continue
+            else:
+                is_array = field.is_repeated
+                found[field.name] = [tree(x) for x in value] if is_array else tree(value)
+        return found
+
+    return descriptor, lambda raw: tree(message.FromString(raw))
+
+
+def _maker(store: Any, msgtype: str) -> Callable[[Tree | None], Any]:
+    """What makes a message for rosbags of a tree, in which fields may be absent."""
+    message = store.types[msgtype]
+    if msgtype == _TIME:
+        return lambda tree: message(*_time(tree or {}))
+    fields = [(name, _value(store, kind)) for name, kind in store.fielddefs[msgtype][1]]
+    return lambda tree: message(*[make((tree or {}).get(name)) for name, make in fields])
+
+
+def _time(tree: Tree) -> tuple[int, int]:
+    seconds = tree.get('seconds', tree.get('sec', 0))
+    return int(seconds), int(tree.get('nanos', tree.get('nsec', tree.get('nanosec', 0))))
+
+
+def _value(store: Any, description: Any) -> Callable[[Any], Any]:
+    kind, detail = description
+    if kind == 2:  # rosbags.interfaces.Nodetype: a message
+        return _maker(store, detail)
+    if kind != 1:  # an array
+        (inner, base), make = detail[0], _value(store, detail[0])
+        if inner == 2 or base[0] == 'string':
+            return lambda values: [make(value) for value in values or ()]
+        return lambda values: np.array(() if values is None else values, base[0])
+    if detail[0].startswith('float'):
+        return lambda value: np.nan if value is None else float(value)
+    plain = str if detail[0] == 'string' else int
+    return lambda value: plain(value) if value else plain()
