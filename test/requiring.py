@@ -13,7 +13,7 @@ import pytest
 
 _IMPORTED_AS = {
     'pin': 'pinocchio',
-    'protobuf': 'google.protobuf',
+    'protobuf': 'google',
     'pycollada': 'collada',
     'ros-rclpy': 'rclpy',
     'uplot-python': 'uplot',
