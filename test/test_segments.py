@@ -27,8 +27,9 @@ def test_a_mapping_by_link_is_a_list_of_units(tmp_path):
     assert robot.segments == loaded(tmp_path, f'[{{link: thigh, {unit}}}]').segments
     signal = next(each for each in robot.signals() if each.kind == 'segments')
     assert (signal.name, signal.topic, signal.frame) == ('segments[thigh]', 'thigh/imu', 'sole')
-    (mount,) = make_rig(robot).segments
-    assert (mount.name, mount.body, mount.correction.delay) == ('segments[thigh]', 1, 2_000_000)
+    (unit,) = make_rig(robot).segments
+    assert (unit.imu.name, unit.body) == ('segments[thigh]', 1)
+    assert unit.imu.correction.delay == 2_000_000
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,10 @@ def test_a_mapping_by_link_is_a_list_of_units(tmp_path):
         ('{thigh: {topic: a}, sole: {topic: a}}', "topic 'a' is used more than once"),
         ('{thigh: {frame: sole}}', "lacks 'topic'"),
         ('{thigh: imu}', 'must be a mapping with keys: link, topic'),
+        (
+            '{thigh: {topic: a, frame: sole, accelerometers: [{topic: b, frame: base}]}}',
+            "segment_accelerometers[thigh][0]: the frame 'base' moves against 'thigh'",
+        ),
         ('{thigh: {topic: a}}', 'name no frame_id, and the robot file does not state one'),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.check import check
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.feet import FootImu
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
@@ -56,6 +57,7 @@ def compile_every_kernel() -> None:
             izmp_covariance(evaluator, piece, speeds=joint_speeds(evaluator.joints.groups, None))
         model.com(np.zeros(model.dof))
         LinkTransforms(model)
+        MrAd(model, [1])
         one, array = np.ones(1, dtype=np.int64), accelerometer_array(rig)
         readings = {mount.name: np.zeros((1, 3)) for mount in (rig.imu, *rig.accelerometers)}
         array.residuals(array.batch(one, np.zeros((1, 3)), readings), readings)

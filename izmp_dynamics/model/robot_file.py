@@ -170,6 +170,13 @@ class RobotFile:
                 f'segments[{unit.link}]', f'segments[{k}]', unit.topic, (IMU,),
                 'motion of the link', mounted=True, frame=unit.frame, link=unit.link,
             )  # fmt: skip
+            for j, sensor in enumerate(unit.accelerometers):
+                yield Signal(
+                    f'segment_accelerometers[{unit.link}][{j}]',
+                    f'segments[{k}].accelerometers[{j}]', sensor.topic, (IMU,),
+                    'angular acceleration of the link',
+                    mounted=True, frame=sensor.frame, link=unit.link,
+                )  # fmt: skip
         for k, foot in enumerate(self.feet):
             if foot.wrench is not None:
                 yield Signal(
@@ -188,6 +195,11 @@ class RobotFile:
                     'inclination of the ground',
                     mounted=True, frame=foot.imu.frame, link=foot.sole_frame,
                 )  # fmt: skip
+
+    @property
+    def all_accelerometers(self) -> tuple[Accelerometer, ...]:
+        """The further accelerometers on the root and on other links."""
+        return (*self.accelerometers, *(a for unit in self.segments for a in unit.accelerometers))
 
     def topics(self) -> list[str]:
         """Every topic that the robot publishes, each once."""

@@ -11,7 +11,8 @@ from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.urdf import LARGEST, read_urdf
 
 _LINK = re.compile(
-    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.imu)?)\.(frame|below|link)'
+    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.imu|\.accelerometers\[\d+\])?)'
+    r'\.(frame|below|link)'
 )
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
 _SOLE = re.compile(r'feet\[\d+\]\.sole(\.link)?')

@@ -150,7 +150,7 @@ class Imu:
 
 @dataclass(frozen=True)
 class Accelerometer:
-    """A further accelerometer on the root link, for the angular acceleration (eqs. 23–29)."""
+    """A further accelerometer on a link, for its angular acceleration (eqs. 23–29)."""
 
     topic: str = setting('topic with sensor_msgs/Imu, of which linear_acceleration is used')
     frame: str | None = setting(
@@ -175,6 +175,9 @@ class SegmentUnit:
         'link, fixed to that one, whose frame it measures in; the frame_id of the messages if not '
         'given',
         default=None,
+    )
+    accelerometers: tuple[Accelerometer, ...] = setting(
+        'further accelerometers on the link, which measure its angular acceleration', default=()
     )
     rotation: tuple[float, float, float] = rotation_setting()
     delay: float = delay_setting()

@@ -24,7 +24,7 @@ class Signal:
 
     Attributes:
         name: 'joints', 'imu', 'position', 'ground', 'accelerometers[0]', 'segments[LINK]',
-            'feet[NAME]' or 'foot_imus[NAME]'.
+            'segment_accelerometers[LINK][0]', 'feet[NAME]' or 'foot_imus[NAME]'.
         key: of its settings in the robot file, e.g. 'feet[0].wrench'.
         topic: as the robot file names it.
         types: of messages that it may have.

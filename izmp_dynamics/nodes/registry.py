@@ -81,7 +81,10 @@ TASKS = {
     'composed': _task(
         'izmp_dynamics',
         'The sensors in, everything out that the single nodes publish, in one process.',
-        sensors='joints imu accelerometers segments position ground feet foot_imus',
+        sensors=(
+            'joints imu accelerometers segments segment_accelerometers position ground feet '
+            'foot_imus'
+        ),
         computes='joints root mr_ad world ir_md verdict',
         settings=(
             'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md '
@@ -106,7 +109,7 @@ TASKS = {
     'mr_ad': _task(
         'mr_ad',
         'joint_kinematics, root_acceleration, root_twist → contact wrench (eqs. 12, 13).',
-        sensors='segments',
+        sensors='segments segment_accelerometers',
         given='joints root world',
         computes='mr_ad',
         settings='gravity filter.half_width pairing',

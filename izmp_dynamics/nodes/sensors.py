@@ -45,6 +45,10 @@ _SENSORS = {
         'the motion of the link follows from the joints.',
         False,
     ),
+    'segment_accelerometers': (
+        "start the accelerometer's driver, or delete it under segments in the robot file.",
+        False,
+    ),
     'feet': ("start the foot sensor's driver, or delete wrench in the robot file.", False),
     'foot_imus': (
         "start the driver of the foot's IMU; without it the ground is that of the sole.",
@@ -264,6 +268,8 @@ class Sensors:
             return
         if kind == 'accelerometers':
             self._collect(signal.name, stamp, sample.values[3:])
+        elif kind == 'segment_accelerometers':
+            self._node.collect(signal.name, stamp, sample.values[3:])
         else:
             self._node.collect(signal.name, stamp, sample.values)
 

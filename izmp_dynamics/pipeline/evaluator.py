@@ -43,6 +43,7 @@ class Evaluator:
     * 'accelerometers[k]': (3,) specific force of the further accelerometers [m/s²];
     * 'position': (3,) of the positioned frame in the world [m];
     * 'segments[LINK]': (6,) angular velocity [rad/s] and specific force [m/s²] of its unit;
+    * 'segment_accelerometers[LINK][k]': (3,) specific force of its further accelerometers [m/s²];
     * 'feet[NAME]': (6,) force [N] and moment [N·m] of the foot's sensor;
     * 'foot_imus[NAME]': (6,) angular velocity [rad/s] and specific force [m/s²];
     * 'ground': (7,) position [m] and quaternion x y z w of a ground that moves.
@@ -135,7 +136,7 @@ class Evaluator:
     @cached_property
     def mr_ad(self) -> MrAd:
         """The kernels of MR-AD, made where they are needed."""
-        return MrAd(self.rig.model, [mount.body for mount in self.rig.segments])
+        return MrAd(self.rig.model, [unit.body for unit in self.rig.segments])
 
     # ---- The method ---------------------------------------------------------------------------
 

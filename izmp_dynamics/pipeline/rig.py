@@ -13,6 +13,7 @@ from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_file_links import unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.sensors import Accelerometer, SegmentUnit
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
@@ -34,7 +35,6 @@ class Mount:
         p: (3,) origin of the sensor frame in the root frame, or in that of the body [m].
         axes: (k,) indices of the sensitive axes.
         correction: of its samples.
-        body: index of the body that carries it; 0 is the root.
     """
 
     name: str
@@ -42,7 +42,21 @@ class Mount:
     p: Array
     axes: tuple[int, ...] = (0, 1, 2)
     correction: Correction = NO_CORRECTION
-    body: int = 0
+
+
+@dataclass(frozen=True)
+class SegmentRig:
+    """The unit on a link other than the root.
+
+    Attributes:
+        body: index of the body that carries it.
+        imu: gyroscope and accelerometer; R and p are in the frame of the body.
+        accelerometers: the further ones, likewise.
+    """
+
+    body: int
+    imu: Mount
+    accelerometers: tuple[Mount, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ class Rig:
     feet: tuple[FootRig, ...]
     minimum_force: float
     contact_force: float
-    segments: tuple[Mount, ...] = ()
+    segments: tuple[SegmentRig, ...] = ()
     ground_reference: str | None = None
 
 
@@ -197,37 +211,51 @@ def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | N
 
 def _segments(
     model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | None]
-) -> tuple[Mount, ...]:
+) -> tuple[SegmentRig, ...]:
     """The units on other links, each on a body of its own."""
-    mounts: dict[int, Mount] = {}
+    units: dict[int, SegmentRig] = {}
     for unit in robot.segments:
-        key = f'segments[{unit.link}]'
-        _known(model, unit.link, key)
-        place = f'under {key}, the link whose axes it measures in'
-        frame = _sensor_frame(model, unit.frame, unit.topic, frame_ids, key, key, place)
-        mount, body = model.mount(frame), model.mount(unit.link).body
-        why = ''
+        name = f'segments[{unit.link}]'
+        _known(model, unit.link, name)
+        body = model.mount(unit.link).body
         if body == 0:
-            why = (
-                f"'{unit.link}' is the root link '{model.root}' or fixed to it, whose motion imu "
-                'measures already; take the unit out of segments.'
-            )
-        elif body in mounts:
-            why = (
-                f"'{unit.link}' is fixed to the link of {mounts[body].name}; state one of the two "
-                'units.'
-            )
-        elif mount.body != body:
-            why = (
-                f"the frame '{frame}' moves against '{unit.link}'; state a link that is fixed to "
-                'it.'
-            )
-        if why:
-            raise ReplayError(f'{key}: {why}', kind='not_on_segment', signal=key, frame=frame)
-        R = frozen(mount.body_R_frame @ from_rpy(unit.rotation))
-        correction = Correction.of_delay(unit.delay)
-        mounts[body] = Mount(key, R, mount.p_frame_in_body, correction=correction, body=body)
-    return tuple(mounts.values())
+            raise ReplayError(
+                f"{name}: '{unit.link}' is the root link '{model.root}' or fixed to it, whose "
+                'motion imu measures already; take the unit out of segments.',
+                kind='unit_on_root', signal=name,
+            )  # fmt: skip
+        if body in units:
+            raise ReplayError(
+                f"{name}: '{unit.link}' is fixed to the link of {units[body].imu.name}; state one "
+                'of the two units.',
+                kind='two_units', signal=name,
+            )  # fmt: skip
+
+        def mount(
+            key: str, sensor: SegmentUnit | Accelerometer, unit: SegmentUnit = unit
+        ) -> Mount:
+            place = f'under {key}, the link whose axes it measures in'
+            frame = _sensor_frame(model, sensor.frame, sensor.topic, frame_ids, key, key, place)
+            on = model.mount(frame)
+            if on.body != model.mount(unit.link).body:
+                raise ReplayError(
+                    f"{key}: the frame '{frame}' moves against '{unit.link}'; state a link that "
+                    'is fixed to it.',
+                    kind='not_on_segment', signal=key, frame=frame,
+                )  # fmt: skip
+            correction = Correction.of_delay(sensor.delay)
+            if isinstance(sensor, Accelerometer):
+                axes = tuple(AXES[axis] for axis in sensor.axes)
+                return Mount(key, on.body_R_frame, on.p_frame_in_body, axes, correction)
+            R = frozen(on.body_R_frame @ from_rpy(sensor.rotation))
+            return Mount(key, R, on.p_frame_in_body, correction=correction)
+
+        further = tuple(
+            mount(f'segment_accelerometers[{unit.link}][{k}]', sensor)
+            for k, sensor in enumerate(unit.accelerometers)
+        )
+        units[body] = SegmentRig(body, mount(name, unit), further)
+    return tuple(units.values())
 
 
 def _sensor_frame(

@@ -11,7 +11,7 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.model.method import AngularAcceleration
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
-from izmp_dynamics.pipeline.rig import Mount, Rig
+from izmp_dynamics.pipeline.rig import Rig, SegmentRig
 from izmp_dynamics.sensing.accelerometer import Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
@@ -62,12 +62,12 @@ class RootStage(Stage):
         self._matched = streams.half_width is not None
         self.accelerometers = tuple(
             streams.make(
-                f'accelerometers[{k}]',
+                mount.name,
                 3,
                 largest=LARGEST_ACCELERATION,
                 correction=mount.correction,
             )
-            for k, mount in enumerate(rig.accelerometers)
+            for mount in rig.accelerometers
         )
         super().__init__((self.imu, *self.accelerometers), streams.patience)
         self._gyro_faults: Faults = Counter()
@@ -223,16 +223,21 @@ class RootStage(Stage):
         self._differenced.append(state.stamps, values)
 
 
-def unit_stage(rig: Rig, mount: Mount, streams: Streams) -> RootStage:
+def unit_stage(rig: Rig, unit: SegmentRig, streams: Streams, *, fall_back: bool) -> RootStage:
     """The stage of a unit on another link: its body is what the root is for the IMU.
 
     Args:
         rig: the robot.
-        mount: of the unit, one of `rig.segments`.
+        unit: one of `rig.segments`.
         streams: of its signals.
+        fall_back: see `RootStage`.
+
+    Raises:
+        SensingError: if its accelerometers do not observe the angular acceleration.
     """
-    differenced = replace(rig.robot, angular_acceleration=AngularAcceleration(method='gyro'))
-    return RootStage(replace(rig, robot=differenced, imu=mount, accelerometers=()), streams)
+    robot = replace(rig.robot, angular_acceleration=AngularAcceleration())
+    body = replace(rig, robot=robot, imu=unit.imu, accelerometers=unit.accelerometers)
+    return RootStage(body, streams, fall_back=fall_back)
 
 
 def chosen_method(rig: Rig) -> str:

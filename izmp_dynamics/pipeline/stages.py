@@ -96,7 +96,7 @@ class Stages:
         self.world = world(rig, streams, orientation or 'imu', self.root.imu)
         self.world.orientation.available = orientation is not None
         units = rig.segments if 'mr_ad' in computes else ()
-        self.segments = tuple(unit_stage(rig, mount, streams) for mount in units)
+        self.segments = tuple(unit_stage(rig, u, streams, fall_back=live) for u in units)
         self.feet = FeetStage(rig, streams)
         self.ground = GroundStage(rig, streams)
         moves_in_world = robot.ground.moves and rig.ground_reference is None
@@ -114,7 +114,7 @@ class Stages:
         self.signals = (
             *('joints', 'imu', 'orientation', 'position', 'ground'),
             *(stream.signal for stream in self.root.accelerometers),
-            *(mount.name for mount in rig.segments),
+            *(mount.name for unit in rig.segments for mount in (unit.imu, *unit.accelerometers)),
             *(f'feet[{foot.name}]' for foot in rig.feet),
             *(f'foot_imus[{foot.name}]' for foot in rig.feet),
             *(() if self.leading == 'joints' else (JOINTS, *results)),
@@ -195,6 +195,8 @@ class Stages:
                 entrances[stream.signal] = (root, partial(root.push_accelerometer, k))
         for unit in self.segments:
             entrances[unit.imu.signal] = (unit, unit.push_imu)
+            for k, stream in enumerate(unit.accelerometers):
+                entrances[stream.signal] = (unit, partial(unit.push_accelerometer, k))
         if computes & {'world', 'verdict'}:
             entrances['orientation'] = (world, self._push_orientation)
             entrances['position'] = (world, self._push_position)
@@ -245,6 +247,7 @@ class Stages:
             'position': self.world.position_faults,
             **{stream.signal: stream.faults for stream in self.root.accelerometers},
             **{unit.imu.signal: unit.imu_faults for unit in self.segments},
+            **{s.signal: s.faults for unit in self.segments for s in unit.accelerometers},
             **{stream.signal: stream.faults for stream in self.feet.streams},
             **self.ground.faults,
             **{result.signal: result.faults for result in self.first_results},

@@ -40,6 +40,7 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
     further = {
         'accelerometers': force,
         'segments': (0.0, 0.0, 0.0, *force),
+        'segment_accelerometers': force,
         'feet': (*force, 0.0, 0.0, 0.0),
         'foot_imus': (0.0, 0.0, 0.0, *force),
     }

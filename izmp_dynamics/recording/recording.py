@@ -158,6 +158,7 @@ _VALUES: Mapping[str, Callable[[Any], Array]] = {
     'position': lambda read: read.positions,
     'ground': lambda read: np.hstack([read.positions, read.orientations]),
     'accelerometers': lambda read: read.linear_acceleration,
+    'segment_accelerometers': lambda read: read.linear_acceleration,
     'segments': lambda read: np.hstack([read.angular_velocity, read.linear_acceleration]),
     'feet': lambda read: read.wrenches,
     'foot_imus': lambda read: np.hstack([read.angular_velocity, read.linear_acceleration]),

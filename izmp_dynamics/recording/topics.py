@@ -11,7 +11,7 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.feet import SCALARS, Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES
+from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES, SegmentUnit
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
 from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.topic_use import TopicUse
@@ -250,6 +250,10 @@ class SignalTopics:
             units = tuple(u for u in self.robot.segments if f'segments[{u.link}]' != signal)
             self.robot = dataclasses.replace(self.robot, segments=units)
             lost = 'the motion of that link follows from the joints'
+        elif sensor == 'segment_accelerometers':
+            units = tuple(_without_accelerometers(unit, signal) for unit in self.robot.segments)
+            self.robot = dataclasses.replace(self.robot, segments=units)
+            lost = "the angular acceleration of that link is its gyroscope's difference quotient"
         elif sensor == 'feet':
             feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
             self.robot = dataclasses.replace(self.robot, feet=feet)
@@ -317,6 +321,12 @@ def _without_wrench(foot: Foot, signal: str) -> Foot:
     if signal != f'feet[{foot.name}]':
         return foot
     return dataclasses.replace(foot, wrench=None, force=None, contact=None)
+
+
+def _without_accelerometers(unit: SegmentUnit, signal: str) -> SegmentUnit:
+    if not signal.startswith(f'segment_accelerometers[{unit.link}]'):
+        return unit
+    return dataclasses.replace(unit, accelerometers=())
 
 
 def _without_imu(foot: Foot, signal: str) -> Foot:

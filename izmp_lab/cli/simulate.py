@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from izmp_dynamics.base.errors import SimulationError
@@ -240,8 +241,8 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     sensors.add_argument(
         '--segments', metavar='all|LINK,…',
-        help='units of gyroscope and accelerometer on links beside the root; robot.yaml in the '
-        'folder of the bag states them, with the noisy topics if there is noise',
+        help='units on links beside the root, each an IMU and three accelerometers; robot.yaml in '
+        'the folder of the bag states them, with the noisy topics if there is noise',
     )  # fmt: skip
     sensors.add_argument(
         '--seed', type=int, default=0, metavar='N', help='of the random noise (default: 0)'
@@ -277,6 +278,12 @@ def run_sway(options: argparse.Namespace) -> int:
 
 def run_walk(options: argparse.Namespace) -> int:
     """Plan and simulate a walk, record and draw it."""
+    with TemporaryDirectory() as folder:
+        return _walk(options, Path(folder))
+
+
+def _walk(options: argparse.Namespace, folder: Path) -> int:
+    """Do so; the folder is for the URDF with the frames of units."""
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
     from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
@@ -295,7 +302,7 @@ def run_walk(options: argparse.Namespace) -> int:
         )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
     if options.segments:
-        robot = with_units(robot, options.segments)
+        robot = with_units(robot, options.segments, folder)
     physics = Physics.at_rate(options.physics_rate, options.friction)
     with progress_bar('Simulating', options.quiet) as progress:
         walk = simulate_walk(

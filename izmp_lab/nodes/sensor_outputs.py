@@ -42,7 +42,7 @@ class SensorOutputs:
         self._joints = publisher(robot.joints.topic, JointState)
         self._imu = publisher(robot.imu.topic, Imu)
         self._accelerometers = [
-            (sensor, publisher(sensor.topic, Imu)) for sensor in robot.accelerometers
+            (sensor, publisher(sensor.topic, Imu)) for sensor in robot.all_accelerometers
         ]
         self._segments = [(unit, publisher(unit.topic, Imu)) for unit in robot.segments]
         self._position = publisher(robot.position.topic, PointStamped) if robot.position else None

@@ -198,7 +198,7 @@ def _root_sensors(signals: SimulatedRun | NoisySignals, file: RobotFile) -> Iter
         qos='sensor_data',
     )  # fmt: skip
     only_acceleration = _first_is_minus_one('orientation', 'angular_velocity')
-    for sensor in file.accelerometers:
+    for sensor in file.all_accelerometers:
         yield _Channel(
             prefix + sensor.topic.lstrip('/'), imu,
             {**_frame(sensor.frame), **only_acceleration, **linear_acceleration},

@@ -151,7 +151,7 @@ def simulated_run(
             read(imu + FORCE),
             continuous(np.roll(read(imu + ORIENTATION), -1, axis=1)),
         ),
-        accelerometers={sensor.topic: read(sensor.topic) for sensor in file.accelerometers},
+        accelerometers={sensor.topic: read(sensor.topic) for sensor in file.all_accelerometers},
         segments={
             unit.topic: np.hstack([read(unit.topic + GYRO), read(unit.topic + FORCE)])
             for unit in file.segments

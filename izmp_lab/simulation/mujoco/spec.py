@@ -280,7 +280,7 @@ class SpecBuilder:
         self._add_sensor(file.imu.topic + GYRO, kinds.mjSENS_GYRO, file.imu.frame)
         self._add_sensor(file.imu.topic + FORCE, kinds.mjSENS_ACCELEROMETER, file.imu.frame)
         self._add_sensor(file.imu.topic + ORIENTATION, kinds.mjSENS_FRAMEQUAT, file.imu.frame)
-        for sensor in file.accelerometers:
+        for sensor in file.all_accelerometers:
             self._add_sensor(sensor.topic, kinds.mjSENS_ACCELEROMETER, sensor.frame)
         for unit in file.segments:
             self._add_sensor(unit.topic + GYRO, kinds.mjSENS_GYRO, unit.frame)
