@@ -11,6 +11,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import vector
 
 from .bag_surgery import IMU, JOINTS, Part
+from .node_processes import GRAPH
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
 from .raising import raising
 from .replayed import evaluate_log
@@ -33,7 +34,7 @@ def bag(sound, tmp_path_factory):
         'points[1].effort': imu['orientation'][:, [3, 0, 1, 2]],
     }
     like = {'points': 2} | {path: row[0].copy() for path, row in values.items() if row.ndim > 1}
-    draft.replace(JOINTS, Part('/state', TYPE, like, joints.received, values))
+    draft.replace(JOINTS, Part('/state', TYPE, like, joints.received + 300_000, values))
     draft.drop(IMU)
     return draft.write(tmp_path_factory.mktemp('mapped') / 'bag')
 
@@ -54,9 +55,17 @@ def content(sound, robot_yaml):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize('clock', ['header.stamp', f'{TICK} * 0.001'])
+@pytest.mark.parametrize(
+    ('clock', 'nodes'),
+    [
+        ('header.stamp', COMPOSED),
+        ('header.stamp', GRAPH),
+        (f'{TICK} * 0.001', COMPOSED),
+        ('received', COMPOSED),
+    ],
+)
 @pytest.mark.usefixtures('ros')
-def test_the_composed_node_gives_the_numbers_of_the_replay(bag, content, clock, tmp_path):
+def test_the_nodes_give_the_numbers_of_the_replay(bag, content, clock, nodes, tmp_path):
     for key in ('joints', 'imu'):
         content[key]['clock'] = clock
     wrench = {'type': 'geometry_msgs/msg/WrenchStamped', 'field': 'wrench.force.z'}
@@ -66,7 +75,7 @@ def test_the_composed_node_gives_the_numbers_of_the_replay(bag, content, clock, 
     path = written(content, tmp_path)
     robot = load_robot_file(path)
     expected = evaluate_log(bag, robot)[0]
-    with PlayedGraph(robot, parameters(robot=str(path)), COMPOSED) as graph:
+    with PlayedGraph(robot, parameters(robot=str(path)), nodes) as graph:
         graph.play(bag)
         points = graph.messages['/mr_ad/izmp']
     known = np.isfinite(expected.points['mr_ad']).all(axis=1)
@@ -84,9 +93,10 @@ def test_what_a_node_cannot_read_is_a_sentence(content, tmp_path):
         with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names):
             pass
 
+    content['joints']['clock'] = 'received'
     with raising(RobotFileError, 'mapped') as caught:
         start(['acd'])
-    assert 'composed:=true' in str(caught.value)
+    assert 'joints have no header, or another clock' in str(caught.value)
     content['joints']['positions'] = 'points[0].angles[0:31]'
     with raising(ReplayError, 'unknown_field') as caught:
         start()

@@ -6,7 +6,10 @@ Usage::
     numbers.taker(layout)(rows, N)               # (N, 12) float64 of rows that match the layout
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,11 @@ from izmp_dynamics.base.finding import list_names
 
 _BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
 _TIME = 'builtin_interfaces/msg/Time'
+_STRUCT = {
+    'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u2': 'H', 'u4': 'I',
+    'u8': 'Q',
+}  # fmt: skip
+"""Characters of the module struct for numpy's types; the others are single bytes."""
 
 
 class FieldNumbers:
@@ -73,6 +81,30 @@ class FieldNumbers:
             return values * self._scales if self._is_scaled else values
 
         return numbers
+
+    def single_taker(self, layout: CdrLayout) -> Callable[[bytes], tuple[float, ...]]:
+        """Make what takes the numbers out of a single message, not scaled: in half the time.
+
+        Raises:
+            BagError: a sequence in these messages is too short.
+        """
+        places = [_place(layout, *place[:2]) for place in self._places]
+        ordered = sorted(set(places), key=lambda place: place[1])
+        text, end = '', ordered[0][1]
+        for dtype, offset in ordered:
+            text += f'{offset - end}x{_STRUCT.get(dtype.str[1:], "B")}'
+            end = offset + dtype.itemsize
+        swapped = any(dtype.str[0] == '>' for dtype, _ in places)
+        unpack = partial(struct.Struct('<>'[swapped] + text).unpack_from, offset=ordered[0][1])
+        if places == ordered:
+            return unpack
+        pick = itemgetter(*map(ordered.index, places))
+        return lambda raw: pick(unpack(raw))
+
+    def scaled(self, given: tuple[float, ...]) -> Array:
+        """What a single taker took (width,), scaled."""
+        values = np.array(given, np.float64)
+        return values * self._scales if self._is_scaled else values
 
 
 def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:

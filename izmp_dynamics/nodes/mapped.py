@@ -5,14 +5,13 @@ from typing import Any
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.installed_types import installed_types
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.wire import ImuSample, JointSample, KnownBytes, WrenchSample
 from izmp_dynamics.recording.mapped import MappedMessages, frame_of
 from izmp_dynamics.signals.counter_clock import CounterClock
 
-_REMEMBERED = 8
+_REMEMBERED, _STAMP = 8, 'header.stamp'
 
 
 class MappedReader:
@@ -22,6 +21,9 @@ class MappedReader:
         signal: it has a mapping.
         received: when the message that is read was received [ns].
         clocks: topic → counter that dates its messages.
+
+    Attributes:
+        has_header_stamp: whether a header begins the messages, and its stamp dates them.
 
     Raises:
         ReplayError: the package of the type is not installed, or the mapping does not fit it.
@@ -36,6 +38,9 @@ class MappedReader:
         self._messages = MappedMessages(signal, self._types, clocks)
         self._received = received
         self._known: list[tuple[KnownBytes, Any, str]] = []
+        first = self._types.fielddefs[self._msgtype][1][:1]
+        clock = signal.mapping.clock.path if signal.mapping else ''
+        self.has_header_stamp = (clock, [name for name, _ in first]) == (_STAMP, ['header'])
 
     def __call__(self, raw: bytes) -> tuple[int, Any]:
         """Read a message: its stamp [ns], and its sample.
@@ -45,14 +50,15 @@ class MappedReader:
         """
         for known, take, frame in self._known:
             if known.fits(raw):
-                return self._sample(take(raw, 1)[0], frame)
+                return self._sample(take(raw), frame)
         layout = CdrLayout(self._types, self._msgtype, raw)
-        entry = KnownBytes(layout), self._messages.taker(layout), frame_of(layout)
+        entry = KnownBytes(layout), self._messages.single_taker(layout), frame_of(layout)
         self._known = [entry, *self._known[: _REMEMBERED - 1]]
         return self(raw)
 
-    def _sample(self, values: Array, frame: str) -> tuple[int, Any]:
-        stamp = self._messages.stamp(values, self._received())
+    def _sample(self, given: tuple[float, ...], frame: str) -> tuple[int, Any]:
+        stamp = self._messages.stamp(given, self._received())
+        values = self._messages.scaled(given)
         names = self._messages.names
         if names:
             return stamp, JointSample(names, values[: len(names)])

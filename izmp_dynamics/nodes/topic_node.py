@@ -107,18 +107,19 @@ class TopicNode(ManagedNode):
                 path=path,
             )
         mapped = [signal for signal in file.signals() if signal.mapping is not None]
-        if mapped and not self.task.is_whole:
-            raise RobotFileError(
-                f"'{path}': {list_names(signal.key for signal in mapped)} map fields of another "
-                'message type; set composed:=true, as the nodes need standard messages.',
-                kind='mapped',
-                path=path,
-            )
         clocks: dict[str, CounterClock] = {}
         self._mapped = {
             signal.name: MappedReader(signal, lambda: self.receiver.received, clocks)
             for signal in mapped
         }
+        undated = [each.key for each in mapped if not self._mapped[each.name].has_header_stamp]
+        if undated and not self.task.is_whole:
+            raise RobotFileError(
+                f"'{path}': {list_names(undated)} have no header, or another clock than its "
+                'stamp, so that separate nodes would date them differently; set composed:=true.',
+                kind='mapped',
+                path=path,
+            )
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, self.task.settings, file)
         if not self.task.is_whole and not self._reliable:

@@ -163,9 +163,21 @@ class MappedMessages:
         stamps: Stamps = clock[:, 0].astype(np.int64) * NANOSECONDS + clock[:, 1].astype(np.int64)
         return stamps
 
-    def stamp(self, values: Array, received: int) -> int:
-        """Date one message, as `stamps` does, by its numbers (n,)."""
-        clock = values[self._clock_at :].tolist()
+    def single_taker(self, layout: CdrLayout) -> Callable[[bytes], tuple[float, ...]]:
+        """What takes the numbers of a single message out of its bytes, for `stamp` and `scaled`.
+
+        Raises:
+            BagError: a sequence in these messages is too short.
+        """
+        return self._numbers.single_taker(layout)
+
+    def scaled(self, given: tuple[float, ...]) -> Array:
+        """(n,) numbers of a single message."""
+        return self._numbers.scaled(given)
+
+    def stamp(self, given: tuple[float, ...], received: int) -> int:
+        """Date a single message, as `stamps` does."""
+        clock = given[self._clock_at :]
         if self._counter is not None:
             return self._counter.stamp(clock[0], received)
         if self._map.clock.path == RECEIVED:
