@@ -54,6 +54,27 @@ def turned_imu(degrees):
     return change
 
 
+def leaning(degrees, start=1.5, takes=0.6, orientation=True):
+    """The IMU of a robot that tips forward as a whole, to an angle at which it is held."""
+
+    def change(signals):
+        for name in ('imu', 'orientation'):
+            samples = signals[name]
+            u = ((samples.stamps - samples.stamps[0]) * 1e-9 - start).clip(0.0, takes) / takes
+            angle = np.radians(degrees) * (u - np.sin(2.0 * np.pi * u) / (2.0 * np.pi))
+            turn, values = Rotation.from_euler('y', angle[:, None]), samples.values.copy()
+            if name == 'imu':
+                values = np.hstack([turn.inv().apply(part) for part in np.split(values, 2, 1)])
+                values[:, 1] += np.radians(degrees) * (1.0 - np.cos(2.0 * np.pi * u)) / takes
+            else:
+                values = (Rotation.from_quat(values) * turn).as_quat()
+            signals[name] = replaced(samples, values)
+        if not orientation:
+            signals.pop('orientation')
+
+    return change
+
+
 def lost(signal, *spans):
     """No samples of a signal in some spans of time (from, to) [s]."""
 

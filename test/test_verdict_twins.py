@@ -17,6 +17,7 @@ from .bag_columns import messages, stamps
 from .recorded import read_bag
 from .report_twins import (
     held,
+    leaning,
     lost,
     noisy_encoders,
     replaced,
@@ -331,3 +332,21 @@ def test_without_an_orientation_the_alarm_is_hardly_later(biped31, tmp_path):
     assert guessed.fall_alarm.any()
     first, later = (each.time[np.argmax(each.fall_alarm)] for each in (known, guessed))
     assert later == pytest.approx(first, abs=0.15)
+
+
+@pytest.mark.parametrize('orientation', [True, False])
+def test_a_tip_that_is_held_is_no_less_probable_a_fall(sway, alone, orientation):
+    """Beyond its toes at 14° it falls as soon as it is let go; at 5.5° it is over its soles."""
+
+    def risk(degrees):
+        change = leaning(degrees, orientation=orientation)
+        evaluation = twin(sway[1], alone, together(change, until(4.5)))
+        held = evaluation.time > 2.5
+        return evaluation.fall_probability[held], evaluation.fall_alarm[held]
+
+    probability, raised = risk(14.0)
+    assert probability.min() > 0.9
+    assert raised.any()
+    probability, raised = risk(5.5)
+    assert probability.max() < 0.02
+    assert not raised.any()

@@ -209,7 +209,7 @@ def fall_alarm(
     probability, raised = scene.fall_risk
     largest = lowest(-probability)
     if largest is None:
-        return _cannot_say('the recording is too short to know its steps')
+        return _cannot_say('the recording is too short')
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
     lead = np.nan
@@ -218,8 +218,9 @@ def fall_alarm(
         lead = max((fall.end - event.begin for event in during), default=0.0)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
     known = scene.timeline.total(np.isfinite(probability))
-    too_short = not found and known < SHORTEST_TIME
-    sentence = 'cannot say: the recording is too short' if too_short else _raised(found)
+    if not found and fall is None and known < SHORTEST_TIME:
+        return _cannot_say('the recording is too short')
+    sentence = _raised(found)
     if fall is not None:
         ground = any(event.kind == 'impact' for event in events)
         end = 'the impact' if ground else 'the end of the recording, in which the robot falls'
@@ -239,10 +240,10 @@ def fall_alarm(
     if steps and most > LIKELY and fall is None and np.count_nonzero(landed <= at) < 2:
         sentence += (
             ' Fewer than two steps were seen until then, so that no further one is counted on: '
-            'the probability is far too high as a robot, or a human, walks fast or runs.'
+            'for a robot, or a human, that walks fast or runs the probability is far too high.'
         )
     return FallAlarmStatistics(
-        count=None if too_short else len(found),
+        count=len(found),
         first=found[0].begin if found else np.nan,
         raised_time=scene.timeline.total(raised),
         probability=most,
