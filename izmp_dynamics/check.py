@@ -15,6 +15,7 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding, sorted_by_level
 from izmp_dynamics.diagnosis.filter_choice import adopt, filter_findings, propose_filter
 from izmp_dynamics.diagnosis.forces import agreement_findings, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
 from izmp_dynamics.diagnosis.signals import health_findings, signal_findings, stuck_findings
@@ -123,6 +124,7 @@ def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[F
         text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
         yield Finding('soles_overlap', 'warning', text, OVERLAP_REMEDY)
     yield from motion_findings(evaluation, scene.stands)
+    yield from legs_findings(evaluation, scene.stands)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())
         for finding in feet_findings(evaluation, scene.stands, recording.unused_wrenches):

@@ -1,11 +1,13 @@
 """`izmp draft`: a robot file to begin with, from a recording and a URDF."""
 
 import shutil
+from itertools import product
 
 import numpy as np
 import pytest
 
 from izmp_dynamics.base.errors import BagError, IzmpError, ReplayError, RobotFileError
+from izmp_dynamics.draft.feet import _fitted_ball
 from izmp_dynamics.draft.links import matching, mirrored, words
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -186,6 +188,18 @@ def test_a_quadruped_from_its_robot_description(tmp_path, shape):
     assert np.abs([foot.corners for foot in robot.feet]).max() < 0.01
     assert robot.ground.source == ('sole' if is_ball else 'gravity')
     assert robot.rates.bus == 100.0
+
+
+def test_a_mesh_that_is_a_ball_is_found_and_another_one_is_not():
+    random = np.random.default_rng(1)
+    sphere = random.normal(size=(2000, 3))
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    ball = (
+        np.array([0.004, 0.0, -0.02]) + (0.022 + random.uniform(-8e-4, 8e-4, (2000, 1))) * sphere
+    )
+    assert _fitted_ball(ball) == pytest.approx((0.004, 0.0, -0.02, 0.022), abs=1.1e-3)
+    assert _fitted_ball(ball * [1.0, 4.0, 1.0]) is None  # a roller
+    assert _fitted_ball(0.02 * np.array(list(product((-1.0, 1.0), repeat=3)))) is None  # a box
 
 
 def test_bad_input_is_refused_and_nothing_is_written(sound, tmp_path):

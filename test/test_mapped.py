@@ -142,6 +142,21 @@ def test_the_load_of_a_foot_is_a_number(mapped, sound, key, stated, expected):
     assert not found.wrenches[:, [0, 1, 3, 4, 5]].any()
 
 
+def test_joints_are_named_in_the_order_of_the_messages(mapped, sound, tmp_path):
+    bag = sound.copy().write(tmp_path / 'bag')
+    names = list(sound[JOINTS].like['name'])
+    joints = {'topic': JOINTS, 'type': 'sensor_msgs/msg/JointState', 'positions': 'position[0:31]'}
+    standard = {'topic': IMU, 'type': 'sensor_msgs/msg/Imu', 'quaternion': 'xyzw',
+                'angular_velocity': 'angular_velocity', 'orientation': 'orientation',
+                'linear_acceleration': 'linear_acceleration'}  # fmt: skip
+    file = mapped[0](joints | {'names': names}, standard)
+    assert evaluate_bag(bag, file).tracks['mr_ad'].valid.any()
+    file = mapped[0](joints | {'names': names[::-1]}, standard)
+    with pytest.raises(ReplayError) as caught:
+        evaluate_bag(bag, file)
+    assert f'valid: names: [{names[0]}, {names[1]}' in str(caught.value)
+
+
 SENSOR = {'topic': 't', 'type': LOW_STATE, 'field': 'head[0]'}
 
 
@@ -179,6 +194,8 @@ MISTAKES = {
     'units of g': (FORCE, 'imu_state.accelerometer * 0.102', 'imu_in_g', 'm/s²'),
     'a counter without a unit': ('clock', 'tick', 'no_unit', 'tick * 0.001'),
     'a clock that is not there': ('clock', 'header.time', 'unknown_field', 'received'),
+    'motors of linkages': ('must_be_zero', 'tick', 'parallel_joints', 'tick is 7 in'),
+    'a mode that is none': ('must_be_zero', 'mode_pr', 'unknown_field', 'tick'),
     'no frame': ('frame', None, 'no_frame_id', 'frame: LINK'),
 }
 
@@ -187,7 +204,7 @@ MISTAKES = {
 def test_a_mapping_that_does_not_fit_the_messages_says_what_would(mapped, key, value, kind, says):
     robot, bag = mapped
     changes = {key: value}
-    file = robot(changes) if key == POSITIONS else robot(imu_changes=changes)
+    file = robot(changes) if key in (POSITIONS, 'must_be_zero') else robot(imu_changes=changes)
     model = load_model(file.read_urdf(), file.root)
     with pytest.raises((ReplayError, SensingError)) as caught, BagReader(bag) as reader:
         Recording(reader, file, model)

@@ -187,7 +187,7 @@ def _low_state(msgtype):
     for part, text in (
         ('Imu', 'float32[4] quaternion\nfloat32[3] gyroscope\nfloat32[3] accelerometer'),
         ('Motor', 'uint8 mode\nfloat32 q\nfloat32 dq'),
-        ('LowState', f'uint32 tick\nint16[4] foot_force\n{package}/Imu {imu}\n'
+        ('LowState', f'uint32 tick\nuint8 mode_pr\nint16[4] foot_force\n{package}/Imu {imu}\n'
                      f'{package}/Motor[{LOW_STATES[package]}] motor_state'),
     ):  # fmt: skip
         store.register(get_types_from_msg(text, f'{package}/msg/{part}'))

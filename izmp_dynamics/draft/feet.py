@@ -26,6 +26,10 @@ CONTACT = 0.01
 POINT_FOOT = np.array([[0.005, 0.0], [-0.0025, 0.004], [-0.0025, -0.004]])
 """Corners of a foot that touches the ground with a point [m]."""
 
+ROUND, LARGEST_BALL = 0.001, 0.1
+"""So near to a sphere a mesh is a ball, root mean square [m]; its radius is no larger [m]."""
+
+_OF_A_BALL = 20  # points at least
 _COARSE = 0.002  # corners of a mesh are left out as long as the outline stays this close [m]
 _LEAST_CORNERS = 3
 _CARRIES = 0.2  # part of the weight from which a CoP counts
@@ -228,7 +232,10 @@ def _outline_of_shapes(model: RobotModel, urdf: Urdf, sole: str) -> Outline | No
         if hull is not None:
             point = is_point(hull)
             corners = POINT_FOOT + hull.mean(axis=0) if point else hull
-            ball = _ball(urdf, sole, kind)
+            own = [part for link, part in shapes_at(model, urdf, sole, kind) if link == sole]
+            ball = _ball(urdf, sole, kind) or (
+                _fitted_ball(np.concatenate(own)) if own and point else None
+            )
             return Outline(corners, lowest, point, f'its {kind} shape', ball)
     return None
 
@@ -239,6 +246,20 @@ def _ball(urdf: Urdf, sole: str, kind: str) -> tuple[float, ...] | None:
     if [shape.kind for shape in shapes] != ['sphere']:
         return None
     return (*np.round(shapes[0].p, 3).tolist(), *shapes[0].size)
+
+
+def _fitted_ball(points: Array) -> tuple[float, ...] | None:
+    """Centre and radius [m] of the ball that the lowest of (N, 3) points are on, or None."""
+    low = np.unique(points[points[:, 2] < points[:, 2].min() + CONTACT].round(5), axis=0)
+    if len(low) < _OF_A_BALL:
+        return None
+    A = np.column_stack([2.0 * low, np.ones(len(low))])
+    x, _, rank, _ = np.linalg.lstsq(A, np.einsum('ni,ni->n', low, low), rcond=None)
+    radius = float(np.sqrt(max(x[3] + x[:3] @ x[:3], 0.0)))
+    off = np.linalg.norm(low - x[:3], axis=1) - radius
+    if rank < 4 or radius > LARGEST_BALL or np.sqrt(np.mean(off**2)) > ROUND:
+        return None
+    return (*(np.round(x[:3], 3) + 0.0).tolist(), round(radius, 4))
 
 
 def _outline_of_forces(wrenches: Array, weight: float) -> Outline | None:

@@ -15,7 +15,7 @@ from izmp_dynamics.model.field_map import (
 )
 from izmp_dynamics.model.settings import setting
 
-JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'clock')
+JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'must_be_zero', 'clock')
 """Settings that say in which messages the joint positions are."""
 
 IMU_MESSAGES = (
@@ -64,6 +64,10 @@ class Joints:
         'joints whose positions the fields of another type are, in their order', default=None
     )
     positions: str | None = field_setting('joint positions, rad or m')
+    must_be_zero: str | None = field_setting(
+        'mode, 0 while these positions are those of joints, not of motors of a parallel linkage; '
+        'may be left out'
+    )
     clock: str = clock_setting()
     stamps: str = setting(
         'publisher_clock: stamps that came in a burst are put back onto the clock of their '
@@ -89,7 +93,8 @@ class Joints:
     @property
     def mapping(self) -> FieldMap | None:
         """Which fields of another type are the positions."""
-        return field_map(self, {'positions': len(self.names or ())})
+        widths = {'positions': len(self.names or ()), 'must_be_zero': 1}
+        return field_map(self, widths, optional='must_be_zero')
 
 
 @dataclass(frozen=True)

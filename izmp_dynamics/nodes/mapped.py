@@ -61,6 +61,7 @@ class MappedReader:
         values = self._messages.scaled(given)
         names = self._messages.names
         if names:
+            self._messages.require_mode(values)
             return stamp, JointSample(names, values[: len(names)])
         if self._messages.of_foot:
             return stamp, WrenchSample(frame, self._messages.wrenches(values))

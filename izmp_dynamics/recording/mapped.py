@@ -122,6 +122,7 @@ class MappedMessages:
         stamps = self.stamps(values, received)
         stamped = stamps, received, tuple(sorted(frames)), decoded.broken, decoded.fault
         if self.names:
+            self.require_mode(values)
             return self._joints(stamped, values[:, self._places['positions']], joint_names)
         if self.of_foot:
             return WrenchBatch(*stamped, self.wrenches(values))
@@ -145,13 +146,47 @@ class MappedMessages:
         """What takes the numbers of messages out of their bytes.
 
         Raises:
-            BagError: a sequence in these messages is too short.
+            BagError: a sequence in these messages is too short, or they name the joints in another
+                order.
         """
         if layout not in self._taken:
             if len(self._taken) == _MOST_LAYOUTS:
                 self._taken.clear()
+            self._check_order(layout)
             self._taken[layout] = self._numbers.taker(layout)
         return self._taken[layout]
+
+    def _check_order(self, layout: CdrLayout) -> None:
+        """Refuse messages that name the joints beside their positions, in another order."""
+        steps = [step for term in self._map.fields.get('positions', ())[:1] for step in term.steps]
+        first = next((step.begin for step in steps if step.begin is not None), 0)
+        for path, given in layout.strings.items():
+            if not isinstance(given, tuple) or not self.names or not {*self.names} <= {*given}:
+                continue
+            listed = given[first : first + len(self.names)]
+            if listed != self.names:
+                raise BagError(
+                    f"'{path}' names the joints in another order than joints.names; valid: "
+                    f'names: [{", ".join(listed)}].',
+                    kind='joint_order', field=path, valid=listed,
+                )  # fmt: skip
+
+    def require_mode(self, values: Array) -> None:
+        """Refuse numbers (…, n) of joints in a mode in which they are not those of the joints.
+
+        Raises:
+            ReplayError: it is such a mode in some messages.
+        """
+        place = self._places.get('must_be_zero')
+        if place is None or not (wrong := values[..., place] != 0.0).any():
+            return
+        (term,) = self._map.fields['must_be_zero']
+        raise ReplayError(
+            f'joints: {term.path} is {values[..., place][wrong][0]:g} in {np.sum(wrong)} of '
+            f'{wrong.size} messages, not 0: then motors of parallel linkages (ankles and waist of '
+            'a G1) are in place of joints of the URDF. Record in mode 0 (pitch and roll).',
+            kind='parallel_joints', field=term.path,
+        )  # fmt: skip
 
     def stamps(self, values: Array, received: Stamps) -> Stamps:
         """Date messages by their numbers (T, n) and when they were received (T,) [ns]."""

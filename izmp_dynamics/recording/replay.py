@@ -256,6 +256,8 @@ class Collector:
             only_normal_found=use is not None and use.forces.only_normal,
             held_joints=self.recording.held_joints.get(rig.name, ()),
             sign=1 if wrench is None else wrench.sign,
+            frame=rig.sole,
+            measured=rig.measures,
         )
 
     def _join(self, column: str) -> npt.NDArray[Any]:

@@ -358,7 +358,8 @@ def _unusable(use: TopicUse) -> tuple[str, str]:
         return (
             Reason.STAMP_UNSET.value,
             f"{use.unset} of {use.count} messages of topic '{use.topic}' cannot be used: "
-            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp',
+            f'{Reason.STAMP_UNSET.text}; the driver must set header.stamp, '
+            'or state clock: received beside the type and fields of these messages',
         )
     if use.faults:
         fault, number = use.faults.most_common(1)[0]

@@ -70,6 +70,8 @@ class Foot:
         sign: of its force sensor in the robot file, 1 or −1.
         share: (K,) of the contact force that it carries, estimated [-]; NaN where its force is
             measured or nothing is known, None where nothing was estimated.
+        frame: of the sole in the model; empty where it is not known.
+        measured: whether a sensor says what it carries, or that it does.
     """
 
     name: str
@@ -83,6 +85,8 @@ class Foot:
     held_joints: tuple[str, ...] = ()
     sign: int = 1
     share: Array | None = None
+    frame: str = ''
+    measured: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import delay_findings, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
@@ -41,8 +42,8 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 """Kinds of findings about a track."""
 
 FORBIDDING = (
-    'beyond_limits', 'constant', 'feet_exchanged', 'foot_pulls', 'imu_turned', 'no_inertial',
-    'sole_off', 'tilted_force',
+    'beyond_limits', 'constant', 'feet_exchanged', 'foot_pulls', 'imu_turned', 'legs_exchanged',
+    'no_inertial', 'sole_off', 'tilted_force',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
 
@@ -75,6 +76,7 @@ def forbidding(scene: Scene) -> tuple[Finding, ...]:
     found = [*scene.evaluation.doubts]
     if not scene.foot_pose_unknown:
         found += feet_findings(scene.evaluation, scene.stands)
+        found += legs_findings(scene.evaluation, scene.stands)
         pressed = scene.stands & (scene.measured_force > USABLE_SHARE * scene.weight)
         if 'mr_ad' in scene.evaluation.tracks and scene.timeline.total(pressed) > SHORT:
             found += motion_findings(scene.evaluation, pressed)

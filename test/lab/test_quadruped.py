@@ -1,6 +1,7 @@
 """Quadrupeds in MuJoCo: the IZMP is the true CoP, pushes are survived and reported."""
 
 import dataclasses
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -89,6 +90,7 @@ def test_a_pushed_trot_goes_on_and_the_push_is_reported(trot):
     assert push.duration == pytest.approx(0.1, abs=0.02)
     verdict = summary.verdict
     assert (verdict.state, verdict.reason) == ('stable', 'stepping')
+    assert 'legs_exchanged' not in {each.kind for each in summary.findings}
     assert 'pushed from the right' in verdict.sentence
     card = cards(summary.as_dict())[0]
     assert card.title == 'Capture margin'
@@ -139,6 +141,41 @@ def test_a_capture_point_outside_the_next_feet_is_no_stable_trot(
     monkeypatch.setattr('izmp_dynamics.verdict.verdict.touchdowns', lambda scene: changed)
     verdict = summary_of(evaluated).verdict
     assert (verdict.state, verdict.reason) == expected, verdict.text
+
+
+LEGS = ('FL', 'FR', 'RL', 'RR')
+
+
+@pytest.mark.parametrize(
+    ('order', 'sensors', 'says'),
+    [
+        (('FR', 'FL', 'RR', 'RL'), False, 'FL_foot with FR_foot, RL_foot with RR_foot'),
+        (('FR', 'FL', 'RR', 'RL'), True, 'FL_foot with FR_foot, RL_foot with RR_foot'),
+        (('RL', 'RR', 'FL', 'FR'), True, 'FL_foot with RL_foot, FR_foot with RR_foot'),
+        (('FR', 'FL', 'RL', 'RR'), False, 'exchanged: FL_foot with FR_foot.'),
+        ('thigh', False, 'FL_thigh_joint, FR_thigh_joint, RL_thigh_joint, RR_thigh_joint'),
+    ],
+)
+def test_exchanged_legs_and_signs_are_found(trot, order, sensors, says, tmp_path):
+    simulated, bag = trot
+    urdf = ElementTree.fromstring(simulated.file.read_urdf().text)
+    for joint in urdf.iterfind('joint'):
+        leg, _, rest = joint.get('name').partition('_')
+        if order == 'thigh' and rest == 'thigh_joint':
+            joint.find('axis').set('xyz', '0 -1 0')
+        elif order != 'thigh' and leg in LEGS:
+            joint.set('name', f'{order[LEGS.index(leg)]}_{rest}')
+    path = tmp_path / 'wrong.urdf'
+    ElementTree.ElementTree(urdf).write(path)
+    feet = simulated.file.feet
+    if not sensors:
+        feet = tuple(dataclasses.replace(foot, wrench=None) for foot in feet)
+    tilted = dataclasses.replace(simulated.file.imu, rotation=(0.03, 0.02, 0.0))
+    wrong = dataclasses.replace(simulated.file, urdf=str(path), feet=feet, imu=tilted)
+    summary = summary_of(evaluate_bag(bag, wrong))
+    assert summary.verdict.state == 'unclear'
+    (found,) = [each for each in summary.findings if each.kind == 'legs_exchanged']
+    assert says in found.sentence
 
 
 def evaluated_until(evaluated, found):
