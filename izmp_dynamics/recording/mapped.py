@@ -175,13 +175,13 @@ class MappedMessages:
         """Refuse numbers (…, n) of joints in a mode in which they are not those of the joints.
 
         Raises:
-            ReplayError: it is such a mode in some messages.
+            BagError: it is such a mode in some messages.
         """
         place = self._places.get('must_be_zero')
         if place is None or not (wrong := values[..., place] != 0.0).any():
             return
         (term,) = self._map.fields['must_be_zero']
-        raise ReplayError(
+        raise BagError(
             f'joints: {term.path} is {values[..., place][wrong][0]:g} in {np.sum(wrong)} of '
             f'{wrong.size} messages, not 0: then motors of parallel linkages (ankles and waist of '
             'a G1) are in place of joints of the URDF. Record in mode 0 (pitch and roll).',
@@ -204,6 +204,7 @@ class MappedMessages:
         Raises:
             BagError: a sequence in these messages is too short.
         """
+        self._check_order(layout)
         return self._numbers.single_taker(layout)
 
     def scaled(self, given: tuple[float, ...]) -> Array:
