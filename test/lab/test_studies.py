@@ -305,16 +305,6 @@ def cluster():
         yield Cluster(scheduler=client.scheduler.address)
 
 
-def test_processes_give_the_same_results(tmp_path, cluster):
-    study = PaperStudy.of(Experiment(steps=6, seeds=2))
-    runs = [study.phases(SETUP_B), study.phases(SETUP_D)]
-    one, two = Store(tmp_path / 'one'), Store(tmp_path / 'two')
-    perform_all(runs, one)
-    perform_all(runs, two, cluster)
-    for run in runs:
-        np.testing.assert_array_equal(perform(run, one)['measures'], perform(run, two)['measures'])
-
-
 def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr('izmp_dynamics.engine.cluster.find_spec', lambda name: None)
     runs = [sum_of(1, 2), sum_of(3, 4)]

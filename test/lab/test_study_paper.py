@@ -22,10 +22,8 @@ from izmp_lab.studies.paper.page import FIGURES, MISSING, TABLES, page
 from izmp_lab.studies.paper.study import Experiment, PaperStudy
 from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
 from izmp_lab.studies.publish import publish, selected
-from izmp_lab.studies.runs import Store
 
 from ..bag_surgery import TOPICS
-from ..command_line import izmp
 from ..raising import raising
 from .pages import (
     assert_axes_have_units_and_room,
@@ -134,29 +132,6 @@ def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeyp
     printed = capsys.readouterr().out
     assert '\nFAILS' in f'\n{printed}'
     assert 'a FAILS may come from that' in printed
-
-
-def test_a_picture_made_alone_goes_on_where_it_was_interrupted(paper, tmp_path, monkeypatch):
-    keep, runs = Store.keep, tmp_path / 'runs'
-
-    def keep_one(store, *run):
-        if list(runs.glob('*')):
-            raise KeyboardInterrupt
-        keep(store, *run)
-
-    monkeypatch.setattr(Store, 'keep', keep_one)
-    command = ['experiments', 'paper', '--quick', '--quiet', '--only', 'fig6', '--jobs', '1']
-    outcome = izmp(*command, '-o', tmp_path)
-    assert outcome.status == 130
-    assert outcome.err == 'izmp: interrupted; nothing was left half-written.\n'
-    (kept,) = tmp_path.rglob('*.*')
-    written = kept.stat().st_mtime_ns
-    monkeypatch.undo()
-    results = make(tmp_path, only=['fig6'])
-    assert kept.stat().st_mtime_ns == written
-    assert [picture.name for picture in results.pictures] == ['fig6']
-    same = next(p for p in paper[0].pictures if p.name == 'fig6')
-    assert [str(f) for f in results.pictures[0].facts] == [str(f) for f in same.facts]
 
 
 def test_an_unknown_figure_names_those_that_exist():
