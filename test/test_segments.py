@@ -1,16 +1,28 @@
 """Sensor units on links beside the root: robot file, mounting, recursion, fallback."""
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from izmp_dynamics.bags.messages import pose_batch
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.signals.samples import Samples
 
+from .node_processes import ROOT, Processes
 from .pinocchio_twin import random_state, robot_path
+from .pipeline_signals import joined
 from .small_robot import SMALL_ROBOT
 
 
@@ -107,3 +119,126 @@ def test_units_that_agree_with_the_joints_change_nothing_and_replace_their_deriv
         np.testing.assert_allclose(wrench, expected, rtol=0, atol=1e-9)
     silent, _ = mr_ad.of_states(state[None], np.full_like(motions, np.nan))
     np.testing.assert_array_equal(silent, expected)
+
+
+# ---- a walk with units ----
+
+
+@pytest.fixture(scope='module')
+def walk(biped31, tmp_path_factory):
+    """A simulated walk with a unit on every link, and its robot file."""
+    pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
+    from izmp_lab.simulation.scenarios import simulate_walk
+    from izmp_lab.simulation.segment_units import with_units
+    from izmp_lab.walking.walk_parameters import WalkParameters
+
+    file = with_units(biped31, 'all', tmp_path_factory.mktemp('units'))
+    return simulate_walk(file, parameters=WalkParameters(speed=0.3, steps=2, stand=0.5)).run, file
+
+
+@pytest.fixture(scope='module')
+def signals(walk):
+    """With the noise of the paper and encoders of 16 bit, at 500 Hz."""
+    from izmp_lab.simulation.noisy_signals import (
+        SensorErrors,
+        add_noise,
+        sensor_noise,
+        with_errors,
+    )
+
+    run, file = walk
+    noisy = add_noise(run, file, sensor_noise('xsens_mti20'), 1)
+    values = {
+        'joints': with_errors(run, file, SensorErrors(encoder_bits=16)).q,
+        'imu': np.hstack([noisy.imu.angular_velocity, noisy.imu.specific_force]),
+        'orientation': run.imu.orientation_xyzw,
+    }
+    for signal in file.signals():
+        if signal.kind == 'segments':
+            values[signal.name] = noisy.segments[signal.topic]
+        elif 'accelerometers' in signal.kind:
+            values[signal.name] = noisy.accelerometers[signal.topic]
+    return {name: Samples(run.stamps, np.array(each)) for name, each in values.items()}
+
+
+def evaluated(file, signals, **changes):
+    """Results at 500 Hz, and their evaluator; feet measure nothing."""
+    feet = tuple(replace(foot, wrench=None) for foot in file.feet)
+    noise = replace(file.noise, encoder=2.0 * np.pi / 2**16)
+    rates = replace(file.rates, bus=500.0)
+    robot = replace(file, feet=feet, noise=noise, rates=rates, position=None, **changes)
+    evaluator = Evaluator(make_rig(robot))
+    used = {name: each for name, each in signals.items() if evaluator.stages.uses(name)}
+    return joined(evaluator.push(used) + evaluator.flush()), evaluator
+
+
+def errors(run, result):
+    """(K, 2) of the IZMP against the true CoP in x and y [m], while the robot walks."""
+    times = 1e-9 * (result.stamps - run.stamps[0])
+    walks = (times > 0.5) & (times < times[-1] - 0.5)
+    cop = run.truth.cop_in_root()[np.searchsorted(run.stamps, result.stamps)]
+    return walks, (result.points['mr_ad'] - cop)[:, :2]
+
+
+def test_units_on_all_links_err_as_little_as_their_noise_says(walk, signals):
+    run, file = walk
+    result, evaluator = evaluated(file, signals)
+    walks, error = errors(run, result)
+    assert (np.sqrt(np.nanmean(error[walks] ** 2, axis=0)) <= 0.5e-3).all()
+    rows = np.flatnonzero(walks)[::20]
+    some = result.select(np.isin(np.arange(len(walks)), rows))
+    sigma = np.diagonal(izmp_covariance(evaluator, some), axis1=1, axis2=2)[:, :2]
+    consistent = np.nanmean(error[walks] ** 2) / np.nanmean(sigma)
+    assert 0.7 <= consistent <= 1.4
+    none, _ = evaluated(file, signals, segments=())
+    assert (np.sqrt(np.nanmean(errors(run, none)[1][walks] ** 2, axis=0)) >= 20e-3).all()
+
+
+def test_a_silent_unit_is_counted_and_its_link_follows_from_the_joints(walk, signals):
+    _, file = walk
+    units = tuple(unit for unit in file.segments if unit.link in ('trunk', 'l_foot'))
+    stamps = signals['segments[l_foot]'].stamps
+    heard = (stamps < stamps[500]) | (stamps > stamps[650])
+    silent = signals | {'segments[l_foot]': signals['segments[l_foot]'].rows(heard)}
+    both, _ = evaluated(file, signals, segments=units)
+    result, evaluator = evaluated(file, silent, segments=units)
+    trunk = tuple(unit for unit in units if unit.link == 'trunk')
+    alone, _ = evaluated(file, signals, segments=trunk)
+    off = (result.stamps > stamps[530]) & (result.stamps < stamps[620])
+    on = (result.stamps < stamps[480]) | (result.stamps > stamps[670])
+    assert off.any()
+    for rows, expected in ((off, alone), (on, both)):
+        found, wanted = (each.wrenches['mr_ad'][rows] for each in (result, expected))
+        np.testing.assert_array_equal(found, wanted)
+    faults = evaluator.faults['segments[l_foot]']
+    assert 100 <= faults[Fault(Reason.NO_SAMPLE)] <= 151
+    assert not evaluator.faults['segments[trunk]']
+
+
+def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
+    pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+    from izmp_lab.simulation.recording import record
+    from izmp_lab.simulation.segment_units import files_of
+
+    run, file = walk
+    chosen = tuple(unit for unit in file.segments if unit.link in ('trunk', 'l_foot'))
+    file = replace(file, segments=chosen)
+    record(run, file, tmp_path / 'walk', files=files_of(file, noisy=False))
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main']
+    robot = ['--robot', str(tmp_path / 'walk' / 'robot.yaml')]
+    live = ['live', str(tmp_path / 'walk'), '--record', str(tmp_path / 'live'), '--rate', '0.5']
+    again = ['replay', str(tmp_path / 'walk'), '-o', str(tmp_path / 'again')]
+    for arguments in (live, again):
+        done = subprocess.run(
+            [*command, *arguments, *robot], env=Processes(tmp_path).environment,
+            cwd=ROOT, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    points = []
+    for bag in (tmp_path / 'live', tmp_path / 'again' / 'bag'):
+        with BagReader(bag) as reader:
+            batch = next(iter(reader.batches(['/mr_ad/izmp'], 1e6)))['/mr_ad/izmp']
+            points.append(pose_batch(batch))
+    order = np.argsort(points[0].stamps)
+    np.testing.assert_array_equal(points[0].stamps[order], points[1].stamps)
+    np.testing.assert_allclose(points[0].positions[order], points[1].positions, rtol=0, atol=1e-9)

@@ -26,6 +26,7 @@ from izmp_dynamics.signals.matched_filter import kernel_weights
 from izmp_dynamics.signals.stamps import nanoseconds
 
 _SPREAD = 0.3
+_STEP = 1e-4
 
 
 class NoiseGain(NamedTuple):
@@ -226,25 +227,74 @@ def imu_covariance(
     return covariance
 
 
-def mr_ad_covariance(mr_ad: MrAd, states: Array, root_covariance: Array) -> Array:
+def mr_ad_covariance(
+    mr_ad: MrAd, states: Array, root_covariance: Array, units: Array | None = None
+) -> Array:
     """Covariance (K, 6, 6) of MR-AD's contact wrench [N], [N·m].
 
     Args:
         mr_ad: the kernel.
         states: (K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈, see `MrAd.of_states`.
         root_covariance: (K, 9, 9) of φ, ω, ω̇.
+        units: (K, S, 9) of other bodies, as there.
     """
-    jacobian = np.empty((len(states), 6, 9))
-    for column in range(9):
-        step = np.zeros(states.shape[1])
-        step[column] = 1.0
-        after, before = (mr_ad.of_states(states + sign * step)[0] for sign in (1.0, -1.0))
-        jacobian[:, :, column] = 0.5 * (after - before)
+    jacobian = _differences(mr_ad, states, range(9), 1.0, units)
     covariance: Array = jacobian @ root_covariance @ np.swapaxes(jacobian, 1, 2)
     return covariance
 
 
-def joint_covariance(mr_ad: MrAd, q: Array, acceleration_sigma: Array) -> Array:
+def unit_covariance(
+    mr_ad: MrAd, states: Array, units: Array, index: int, covariance: Array
+) -> Array:
+    """Covariance (K, 6, 6) that one unit adds to MR-AD's contact wrench [N], [N·m].
+
+    Args:
+        mr_ad: the kernel.
+        states: (K, 9 + 3n), see `MrAd.of_states`.
+        units: (K, S, 9), as there.
+        index: of the unit.
+        covariance: (K, 9, 9) of its φ, ω, ω̇; zero counts where the unit is not known.
+    """
+    jacobian = np.empty((len(states), 6, 9))
+    for column in range(9):
+        step = np.zeros(units.shape[1:])
+        step[index, column] = 1.0
+        after, before = (mr_ad.of_states(states, units + s * step)[0] for s in (1.0, -1.0))
+        jacobian[:, :, column] = 0.5 * (after - before)
+    known = np.asarray(np.isfinite(units[:, index]).all(axis=1))[:, None, None]
+    added: Array = jacobian @ np.where(known, covariance, 0.0) @ np.swapaxes(jacobian, 1, 2)
+    return added
+
+
+def position_covariance(mr_ad: MrAd, states: Array, units: Array, sigma: Array) -> Array:
+    """Covariance (K, 6, 6) that errors of q add to MR-AD's contact wrench with units [N], [N·m].
+
+    Args:
+        mr_ad: the kernel.
+        states: (K, 9 + 3n), see `MrAd.of_states`.
+        units: (K, S, 9), as there.
+        sigma: (n,) standard deviation of q [rad] or [m].
+    """
+    columns = range(9, 9 + len(sigma))
+    return _squared(_differences(mr_ad, states, columns, _STEP, units) * sigma)
+
+
+def _differences(
+    mr_ad: MrAd, states: Array, columns: range, size: float, units: Array | None
+) -> Array:
+    """(K, 6, C) derivatives of the wrench by numbers of the state, as central differences."""
+    jacobian = np.empty((len(states), 6, len(columns)))
+    for k, column in enumerate(columns):
+        step = np.zeros(states.shape[1])
+        step[column] = size
+        after, before = (mr_ad.of_states(states + sign * step, units)[0] for sign in (1.0, -1.0))
+        jacobian[:, :, k] = 0.5 / size * (after - before)
+    return jacobian
+
+
+def joint_covariance(
+    mr_ad: MrAd, q: Array, acceleration_sigma: Array, units: Array | None = None
+) -> Array:
     """Covariance (K, 6, 6) that errors of q̈ add to MR-AD's contact wrench [N], [N·m].
 
     The wrench is linear in q̈; where the root is free of motion it is its derivative times q̈.
@@ -253,12 +303,15 @@ def joint_covariance(mr_ad: MrAd, q: Array, acceleration_sigma: Array) -> Array:
         mr_ad: the kernel.
         q: (K, n).
         acceleration_sigma: (K, n) standard deviation of q̈ [rad/s²] or [m/s²].
+        units: (K, S, 9) of `MrAd.of_states`: q̈ of the joints before such a body does not move it.
     """
     count, joints = q.shape
     states = np.zeros((count, joints, 9 + 3 * joints))
     states[:, :, 9 : 9 + joints] = q[:, None]
     states[:, :, 9 + 2 * joints :] = np.eye(joints)
-    wrenches, _ = mr_ad.of_states(states.reshape(count * joints, -1))
+    if units is not None:
+        units = np.repeat(0.0 * units, joints, axis=0)  # NaN where a unit is not known
+    wrenches, _ = mr_ad.of_states(states.reshape(count * joints, -1), units)
     by_joints = wrenches.reshape(count, joints, 6).swapaxes(1, 2)
     return _squared(by_joints * acceleration_sigma[:, None, :])
 

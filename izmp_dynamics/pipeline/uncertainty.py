@@ -29,8 +29,10 @@ from izmp_dynamics.pipeline.noise_propagation import (
     joint_weights,
     mr_ad_covariance,
     pose_gain,
+    position_covariance,
     quantised_second,
     sample_gain,
+    unit_covariance,
     zmp_covariance,
 )
 from izmp_dynamics.pipeline.rig import Rig
@@ -124,15 +126,19 @@ def filtered_covariance(
 
     Returns:
         (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or a
-        period is not known, if φ comes from the legs, and with units on other links.
+        period is not known, if φ comes from the legs, and where units on other
+        links were used whose samples this evaluator has not.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
     periods = stage.periods
-    if noise is None or periods is None or not from_imu(rig.robot) or rig.segments:
+    if noise is None or periods is None or not from_imu(rig.robot):
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
-    covariance = mr_ad_covariance(evaluator.mr_ad, mr_ad_states(joints, root), spread)
+    states, units = mr_ad_states(joints, root), result.units
+    covariance = mr_ad_covariance(evaluator.mr_ad, states, spread, units)
+    if rig.segments:
+        covariance += _of_units(evaluator, states, units, half_width)
     if noise.joints.any() or noise.step:
         groups = evaluator.joints.groups
         if not groups:
@@ -141,9 +147,31 @@ def filtered_covariance(
         mean = speeds.update(result.stamps, joints.velocities)
         variance = _of_accelerations(rig.robot, groups, mean, noise, half_width)
         covariance = covariance + joint_covariance(
-            evaluator.mr_ad, joints.positions, np.sqrt(variance)
+            evaluator.mr_ad, joints.positions, np.sqrt(variance), units
         )
+        if units is not None:
+            sigma = np.sqrt(noise.joints**2 + noise.step**2 / 12.0)
+            covariance += position_covariance(evaluator.mr_ad, states, units, sigma)
     return covariance
+
+
+def _of_units(
+    evaluator: Evaluator, states: Array, units: Array | None, half_width: float | None
+) -> Array:
+    """(K, 6, 6) that the units on other links add; NaN where their samples are not known."""
+    total = np.zeros((len(states), 6, 6))
+    if units is None:
+        return total + np.nan
+    for k, stage in enumerate(evaluator.stages.segments):
+        periods = stage.periods
+        if periods is None:
+            return total + np.nan
+        array = stage.array if stage.method == 'accelerometers' else None
+        noise = SampleNoise.of(stage.rig.robot, periods, 0)
+        omega = units[:, k, 3:6]
+        spread = _root_covariance(stage.rig, periods, array, omega, noise, half_width)
+        total += unit_covariance(evaluator.mr_ad, states, units, k, spread)
+    return total
 
 
 def izmp_covariance(
