@@ -52,6 +52,13 @@ def test_a_unit_is_named(walk, unit):
     assert f'{UNITS[unit]:.6g}' in found['foot_unit'].remedy
 
 
+def test_counts_in_place_of_newtons_get_a_factor(walk):
+    counts = with_forces(walk, lambda forces: [force / 0.4 for force in forces])
+    feet = [dataclasses.replace(foot, sensor=None, measured=True) for foot in counts.feet]
+    (found,) = feet_findings(dataclasses.replace(counts, feet=tuple(feet)))
+    assert (found.kind, 'multiply force.field by 0.4' in found.remedy) == ('foot_unit', True)
+
+
 def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):
     one = with_forces(walk, lambda forces: [0.3 * force for force in forces])
     (finding,) = feet_findings(one, unused_wrenches=('/r_foot/wrench',))

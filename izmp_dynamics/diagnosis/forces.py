@@ -145,7 +145,8 @@ def feet_findings(
         return
     if measured and len(measured) == len(feet):
         total = np.sum([foot.normal_force for foot in feet], axis=0)
-        yield from _compare_with_weight(total[stands], weight, unused_wrenches)
+        scalar = any(foot.sensor is None and foot.measured for foot in feet)
+        yield from _compare_with_weight(total[stands], weight, unused_wrenches, scalar)
         yield from _exchanged(evaluation, total, stands)
         yield from _turned(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
@@ -175,14 +176,23 @@ def _pulls(foot: Foot) -> Finding:
 
 
 def _compare_with_weight(
-    total: Array, weight: float, unused_wrenches: Sequence[str]
+    total: Array, weight: float, unused_wrenches: Sequence[str], scalar: bool
 ) -> Iterator[Finding]:
-    """Compare the sum of the normal forces (T,) with the weight [N]."""
+    """Compare the sum of the normal forces (T,) with the weight [N]; scalar: they are numbers."""
     total = total[np.isfinite(total)]
     if not len(total) or weight <= 0.0:
         return
     mean, median = float(np.mean(total)), float(np.median(total))
     if abs(mean / weight - 1.0) <= FORCE_TOLERANCE:
+        return
+    if scalar and mean > 0.0:
+        yield Finding(
+            'foot_unit',
+            'warning',
+            f'The feet measure {mean:.4g} on average, the weight is {weight:.1f} N.',
+            f'If they count from zero, multiply force.field by {weight / mean:.3g}; without a '
+            'unit state contact with loaded_above in place of force.',
+        )
         return
     for unit, size in UNITS.items():
         if abs(median * size / weight - 1.0) <= UNIT_TOLERANCE:

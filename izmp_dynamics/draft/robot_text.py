@@ -282,6 +282,7 @@ class Draft:
     def _add_wrench(self, foot: DraftedFoot) -> None:
         sensor = foot.sensor
         if sensor is None:
+            self._add_scalar(foot.sole.link)
             return
         wrench: dict[str, Any] = {'topic': _bare(sensor.topic), 'frame': sensor.link}
         guesses = []
@@ -299,6 +300,17 @@ class Draft:
                 'its weight.'
             )
         self._add(f'    wrench: {_flow(wrench)}', '', ' '.join(guesses))
+
+    def _add_scalar(self, sole: str) -> None:
+        """Add what a maker's messages say of the load of a foot."""
+        file = self.recorded.mapped.get(self.joints_topic)
+        for foot in () if file is None else file.feet:
+            for key in foot.sensors if foot.sole == sole else ():
+                scalar = stated(getattr(foot, key)) | {'topic': _bare(self.joints_topic)}
+                guess = (
+                    'loaded_above is what others use: look at the counts of your feet in the air.'
+                )
+                self._add(f'    {key}: {_flow(scalar)}', '', guess)
 
     def _add_rate(self) -> None:
         steps = np.diff(np.unique(self.joints.stamps))
