@@ -456,13 +456,13 @@ def test_other_serializations_are_refused(tmp_path):
     with (tmp_path / 'x.mcap').open('wb') as stream:
         writer = Writer(stream)
         writer.start()
-        schema = writer.register_schema('foo', 'jsonschema', b'{}')
-        channel = writer.register_channel('/json', 'json', schema)
+        schema = writer.register_schema('foo', 'flatbuffer', b'{}')
+        channel = writer.register_channel('/other', 'flatbuffer', schema)
         writer.add_message(channel, START, b'{}', START)
         writer.finish()
     with BagReader(tmp_path / 'x.mcap') as bag:
-        with raising(BagError, 'unsupported_encoding', topic='/json', encoding='json'):
-            next(bag.batches(['/json']))
+        with raising(BagError, 'unsupported_encoding', topic='/other', encoding='flatbuffer'):
+            next(bag.batches(['/other']))
         assert [m.raw for m in bag.messages()] == [b'{}']
 
 
