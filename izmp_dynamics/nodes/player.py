@@ -98,11 +98,6 @@ class BagPlayer:
             )
 
     @property
-    def duration(self) -> float:
-        """Length of the recording [s]."""
-        return ((self.bag.end or 0) - (self.bag.start or 0)) / NANOSECONDS
-
-    @property
     def ends_uneven(self) -> bool:
         """Whether some topics ended before others, so that nodes wait longer for what follows."""
         return some_are_behind(self._played.values(), RELIABLE_PATIENCE)
@@ -177,26 +172,18 @@ class BagPlayer:
         for watch in watches:
             self.node.destroy_subscription(watch)
 
-    def play(
-        self,
-        stop: threading.Event,
-        is_behind: Callable[[], bool] = lambda: False,
-        progress: Callable[[float], None] = lambda fraction: None,
-    ) -> None:
+    def play(self, stop: threading.Event, is_behind: Callable[[], bool] = lambda: False) -> None:
         """Publish everything at the times at which it was recorded.
 
         Args:
             stop: ends it early.
             is_behind: whether the graph has more to do than it should; then it is waited for, so
                 that nothing is lost on a computer that is too slow.
-            progress: is called now and then with the fraction that is done.
         """
         begin, first = time.monotonic(), None
         for message in self.bag.messages(list(self._publishers)):
             first = message.received if first is None else first
             due = begin + (message.received - first) / NANOSECONDS / self.rate
-            if self.published % 500 == 0:
-                progress((message.received - first) / NANOSECONDS / max(self.duration, 1e-9))
             while (wait := due - time.monotonic()) > 0.0 and not stop.is_set():
                 self.pass_time(message.received - round(wait * self.rate * NANOSECONDS))
                 time.sleep(min(wait, LOOK_EVERY))
@@ -210,7 +197,6 @@ class BagPlayer:
             self._played[message.topic].received(stamp_of_bytes(raw))
             self._publishers[message.topic].publish(raw)
             self.published += 1
-        progress(1.0)
 
     def close(self) -> None:
         """Close the bag."""

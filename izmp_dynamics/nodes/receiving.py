@@ -188,8 +188,8 @@ class Receiver:
             until then, or for `LONGEST_REST`. None: any message does; empty: none does.
     """
 
-    def __init__(self, handed_out: Callable[[], None] = lambda: None) -> None:
-        self.handed_out = handed_out
+    def __init__(self) -> None:
+        self.handed_out: Callable[[], None] = lambda: None
         self.rest_until = 0.0
         self.received = 0
         self.awaited: Collection[str] | None = None

@@ -196,15 +196,10 @@ _BLOCK = 1000
 
 
 class SeesawRecorder:
-    """Samples a plant while it is stepped; an observer of `MujocoSeesaw`.
+    """Samples a plant at `RATE` while it is stepped; an observer of `MujocoSeesaw`."""
 
-    Args:
-        rate: of the sensors [Hz].
-        start: stamp of the first sample [ns].
-    """
-
-    def __init__(self, rate: float = RATE, start: int = NANOSECONDS) -> None:
-        self.rate, self.start = rate, start
+    def __init__(self) -> None:
+        self._start = NANOSECONDS
         self._blocks: list[StepSamples] = []
         self._step = 0
 
@@ -234,12 +229,12 @@ class SeesawRecorder:
         """
         samples = StepSamples.joined([block.filled() for block in self._blocks])
         period = round(self._divisor(seesaw) * seesaw.time_step * NANOSECONDS)
-        stamps = self.start + period * np.arange(samples.count, dtype=np.int64)
-        self.start, self._blocks = self.start + period * samples.count, []
+        stamps = self._start + period * np.arange(samples.count, dtype=np.int64)
+        self._start, self._blocks = self._start + period * samples.count, []
         return simulated_run(samples, seesaw.plant, motion, stamps, fall)
 
     def _divisor(self, seesaw: MujocoSeesaw) -> int:
-        return Sampling.at_rate(self.rate, seesaw.plant.physics).divisor
+        return Sampling.at_rate(RATE, seesaw.plant.physics).divisor
 
 
 def record_seesaw(

@@ -21,10 +21,10 @@ from izmp_dynamics.model.field_map import RECEIVED
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file, robot_file_path
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.mujoco.plant import simulate
 from izmp_lab.simulation.mujoco.whole_body import WholeBodyControl
 from izmp_lab.simulation.noisy_signals import SensorErrors, with_errors
-from izmp_lab.simulation.physics import Physics, Servo, Shove
+from izmp_lab.simulation.physics import Servo, Shove
 from izmp_lab.simulation.recording import NUMBERS, check_recordable, record
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.plan import MotionPlan, RootMotion
@@ -100,8 +100,6 @@ def simulate_quadruped(
     measured: str = 'wrench',
     errors: SensorErrors | None = None,
     seed: int = 0,
-    physics: Physics | None = None,
-    sampling: Sampling | None = None,
     storage: str = 'mcap',
     overwrite: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -118,8 +116,6 @@ def simulate_quadruped(
         measured: by the feet, a key of `SENSORS`.
         errors: of the sensors; ideal sensors if None.
         seed: of their noise.
-        physics: the physics.
-        sampling: the sensor rate.
         storage: 'mcap' or 'sqlite3'.
         overwrite: replace an existing bag.
         progress: is called now and then with the part that is simulated, 0 … 1.
@@ -143,7 +139,7 @@ def simulate_quadruped(
         load_model(file.read_urdf(), file.root).joint_names,
         Servo(kp=1.0, kv=0.0, armature=0.0, damping=0.0),
     )
-    plant = build_mujoco(file, physics, torque)
+    plant = build_mujoco(file, servos=torque)
     model = plant.robot
     q = np.array([
         sum(angle for part, angle in POSTURES[name].items() if part in joint)
@@ -158,7 +154,7 @@ def simulate_quadruped(
     )  # fmt: skip
     plan = _at_rest(gait, model.joint_names, q, up, planned)
     run = simulate(
-        plan, plant, sampling=sampling, progress=progress,
+        plan, plant, progress=progress,
         pushes=[Shove.parse(push, model.root).push(plan) for push in pushes],
         control=WholeBodyControl(planned, plant, float(com[2])),
     )  # fmt: skip

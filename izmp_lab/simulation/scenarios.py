@@ -28,7 +28,6 @@ def simulate_sway(
     bag: str | PathLike[str] | None = None,
     *,
     parameters: SwayParameters | None = None,
-    physics: Physics | None = None,
     sampling: Sampling | None = None,
     pushes: Sequence[Push] = (),
     storage: str = 'mcap',
@@ -41,7 +40,6 @@ def simulate_sway(
         file: the robot file, e.g. that of biped31.
         bag: folder to record to; nothing is recorded if None.
         parameters: how far and how fast.
-        physics: the physics.
         sampling: the sensor rate.
         pushes: forces on the robot.
         storage: 'mcap' or 'sqlite3'.
@@ -57,7 +55,7 @@ def simulate_sway(
     """
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
-    plant = build_mujoco(file, physics)
+    plant = build_mujoco(file)
     plan = plan_sway(plant.robot, parameters, time_step=plant.physics.time_step)
     plan = with_feed_forward(plan, plant)
     run = simulate(plan, plant, sampling=sampling, pushes=pushes, progress=progress)

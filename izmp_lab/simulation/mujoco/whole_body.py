@@ -12,7 +12,6 @@ feet. So those in the air land where the capture point goes (Pratt et al., 2006)
 The controller is given the true state of the simulation, not what sensors measure.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,29 +31,21 @@ _BUMP = [(64 * Polynomial([0, 1, -1]) ** 3).deriv(k) for k in range(3)]
 
 _UP = np.array([0.0, 0.0, 1.0])
 
+_COM, _TURN, _FOOT = (60.0, 15.0), (200.0, 28.0), (900.0, 60.0)
+"""Stiffness [1/s²] and damping [1/s] of the centre of mass, of the rotation of the trunk, and of a
+foot in the air."""
 
-@dataclass(frozen=True)
-class Gains:
-    """How firmly the controller wants what.
+_WEIGHTS = (1.0, 10.0, 1.0)
+"""Of the accelerations of the centre of mass along the ground and upwards, and of the rotation."""
 
-    Attributes:
-        com: stiffness [1/s²] and damping [1/s] of the centre of mass.
-        turn: of the rotation of the trunk.
-        foot: of a foot in the air.
-        weights: of the accelerations of the centre of mass along the ground and upwards, and of
-            the rotation [-].
-        friction: part of the friction of the ground that may be used [-].
-        swing_height: [m] per metre of the height of the centre of mass.
-        drift: time constant with which the way of a trot follows the robot that was pushed [s].
-    """
+_FRICTION = 0.6
+"""Part of the friction of the ground that may be used [-]."""
 
-    com: tuple[float, float] = (60.0, 15.0)
-    turn: tuple[float, float] = (200.0, 28.0)
-    foot: tuple[float, float] = (900.0, 60.0)
-    weights: tuple[float, float, float] = (1.0, 10.0, 1.0)
-    friction: float = 0.6
-    swing_height: float = 0.2
-    drift: float = 0.3
+_SWING_HEIGHT = 0.2
+"""[m] per metre of the height of the centre of mass."""
+
+_DRIFT = 0.3
+"""Time constant with which the way of a trot follows the robot that was pushed [s]."""
 
 
 class WholeBodyControl:
@@ -64,16 +55,13 @@ class WholeBodyControl:
         gait: what to do.
         plant: the robot, on level ground; its feet are balls.
         height: of the centre of mass [m].
-        gains: how firmly.
     """
 
-    def __init__(
-        self, gait: Gait, plant: MujocoRobot, height: float, gains: Gains | None = None
-    ) -> None:
-        self.gait, self.plant, self.height, self.gains = gait, plant, height, gains or Gains()
+    def __init__(self, gait: Gait, plant: MujocoRobot, height: float) -> None:
+        self.gait, self.plant, self.height = gait, plant, height
         model = plant.model
         self.weight = plant.robot.total_mass * plant.physics.mass_scale * plant.file.gravity
-        self.friction = self.gains.friction * plant.physics.friction / np.sqrt(2.0)
+        self.friction = _FRICTION * plant.physics.friction / np.sqrt(2.0)
         self.feet = []
         for foot in plant.file.feet:
             chain = plant.robot.chain(foot.sole_frame)
@@ -140,7 +128,7 @@ class WholeBodyControl:
 
     def _com_wanted(self, time: float, data: Any) -> tuple[Array, Array]:
         """Acceleration (3,) that is wanted, and how far the capture point is off its way (2,)."""
-        gait, (stiffness, damping) = self.gait, self.gains.com
+        gait, (stiffness, damping) = self.gait, _COM
         row = min(max(round(time / gait.time_step), 0), len(gait.com) - 1)
         off, slip = np.zeros((2, 3))
         off[:2] = data.subtree_com[1][:2] - gait.com[row] - self.shift
@@ -151,12 +139,12 @@ class WholeBodyControl:
         wanted[:2] += gait.com_acceleration[row]
         ahead = off[:2] + slip[:2] * np.sqrt(self.height / self.plant.file.gravity)
         if gait.follows and gait.swings[0].start <= time < gait.swings[-1].end:
-            self.shift = self.shift + off[:2] * gait.time_step / self.gains.drift
+            self.shift = self.shift + off[:2] * gait.time_step / _DRIFT
         return wanted, ahead
 
     def _turn_wanted(self, data: Any) -> Array:
         """(3,) acceleration of the rotation of the trunk, in its axes [rad/s²]."""
-        stiffness, damping = self.gains.turn
+        stiffness, damping = _TURN
         w, *axis = data.qpos[3:7]
         turned = 2.0 * np.copysign(stiffness, w) * np.array(axis)
         acceleration: Array = -turned - damping * data.qvel[3:6]
@@ -166,7 +154,7 @@ class WholeBodyControl:
         self, swing: Swing, foot: int, time: float, data: Any, ahead: Array, velocity: Array
     ) -> Array:
         """(3,) acceleration of the lowest point of a foot in the air that is wanted."""
-        stiffness, damping = self.gains.foot
+        stiffness, damping = _FOOT
         radius = self.feet[foot][3]
         length = swing.end - swing.start
         phase = (time - swing.start) / length
@@ -174,7 +162,7 @@ class WholeBodyControl:
         end[:2], end[2] = swing.places[swing.feet.index(foot)], radius
         if self.gait.follows:
             end[:2] += self.shift + ahead
-        bump = self.gains.swing_height * self.height * _UP
+        bump = _SWING_HEIGHT * self.height * _UP
         p, v, a = (
             (rise(phase) * (end - start) + high(phase) * bump) / length**k
             for k, (rise, high) in enumerate(zip(_RISE, _BUMP, strict=True))
@@ -200,7 +188,7 @@ class WholeBodyControl:
         mass = weight / self.plant.file.gravity
         wanted = com + self.plant.file.gravity * _UP
         usual = np.kron(weight * shares / shares.sum(), _UP)
-        along, upwards, turning = self.gains.weights
+        along, upwards, turning = _WEIGHTS
         W = np.repeat([along, upwards, turning], [2, 1, 3])
         rows = np.concatenate([np.tile(np.eye(3), count) / mass, turns])
         goal = np.concatenate([wanted, turn])

@@ -311,9 +311,9 @@ class MeasureScore:
 
     measures: np.ndarray
 
-    def of_measure(self, measure: str, axis: int = 1) -> Estimate:
-        """Mean and interval of a measure of x (0) or y (1)."""
-        return estimate(self.measures[:, axis, MEASURES.index(measure)])
+    def of_measure(self, measure: str) -> Estimate:
+        """Mean and interval of a measure of y."""
+        return estimate(self.measures[:, 1, MEASURES.index(measure)])
 
 
 def in_blocks(repetitions: Mapping[Any, Sequence[Run]]) -> dict[Any, Run]:
