@@ -8,9 +8,8 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, frozen, seconds
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.signals.differences import Mask
-from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 SKIPPED_STEPS = 2
@@ -139,29 +138,23 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
     Raises:
         IzmpError: if it cannot be planned or simulated, or the robot falls.
     """
-    from izmp_lab.simulation.mujoco.model import build_mujoco
-    from izmp_lab.simulation.mujoco.plant import simulate
-    from izmp_lab.simulation.physics import Physics, Push
-    from izmp_lab.simulation.terrain import Flat, Slope
+    from izmp_lab.simulation.physics import Physics, Shove
+    from izmp_lab.simulation.scenarios import simulate_walk
 
-    biped = Biped.of(file)
-    walk = plan_walk(
-        biped,
-        WalkParameters(
-            speed=case.speed,
-            steps=case.steps,
-            slope=float(np.radians(case.slope_deg)),
-            zmp_travel=(case.zmp_travel[0], case.zmp_travel[1]),
-        ),
+    parameters = WalkParameters(
+        speed=case.speed,
+        steps=case.steps,
+        slope=float(np.radians(case.slope_deg)),
+        zmp_travel=(case.zmp_travel[0], case.zmp_travel[1]),
     )
-    physics = Physics(time_step=1.0 / case.physics_rate)
-    terrain = Slope(walk.ramp) if case.slope_deg else Flat()
-    begins = walk.timing.beginnings
     pushes = []
     if case.push:
-        middle = float(begins[len(begins) // 2]) + 0.5 * walk.timing.step_time
-        pushes = [Push(biped.model.root, np.array([0.0, case.push, 0.0]), middle, PUSH_DURATION)]
-    run = simulate(walk.plan, build_mujoco(file, physics, terrain=terrain), pushes=pushes)
+        middle = parameters.stand + ((case.steps + 1) // 2 + 0.5) * parameters.step_time
+        link = load_model(file.read_urdf(), file.root).root
+        pushes = [Shove(case.push, 'left', middle, PUSH_DURATION, link)]
+    physics = Physics(time_step=1.0 / case.physics_rate)
+    walk = simulate_walk(file, parameters=parameters, physics=physics, pushes=pushes)
+    run = walk.run
     run.require_standing()
     truth, root = run.truth, run.truth.root
     return WalkTruth(
@@ -180,5 +173,5 @@ def simulate_trial(file: RobotFile, case: WalkCase) -> WalkTruth:
         cop=truth.cop_in_root(),
         ground_normal=truth.ground_normal_in_root(),
         normal_forces=np.stack([truth.feet[foot.name].normal_force for foot in file.feet], axis=1),
-        step_begins=begins,
+        step_begins=walk.planned.timing.beginnings,
     )
