@@ -20,7 +20,6 @@ from izmp_lab.studies.tipping_arm import arm_of_wrench
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import Convergence, converge_cog
 from izmp_lab.walking.itu_biped import STRETCHED, leg_angles, link_frames
-from izmp_lab.walking.plan import PlannedFoot
 from izmp_lab.walking.walk import PlannedWalk, plan_walk
 
 POSES = 11
@@ -81,7 +80,7 @@ def _converged(
 ) -> tuple[float, float, float, float]:
     """Mean and most iterations, largest residual [m], duration per point [s] of every n-th row."""
     plan = walk.plan
-    left, right = (_thinned(foot, stride) for foot in plan.feet)
+    left, right = (foot[::stride] for foot in plan.feet)
     wanted, rotation = walk.com_reference[::stride], plan.root.rotation[::stride]
     durations = []
     for _ in range(_TIMED):
@@ -97,11 +96,6 @@ def _converged(
         float(found.residual.max()),
         float(np.median(durations)),
     )
-
-
-def _thinned(foot: PlannedFoot, stride: int) -> PlannedFoot:
-    rows = slice(None, None, stride)
-    return PlannedFoot(foot.sole, foot.position[rows], foot.rotation[rows], foot.contact[rows])
 
 
 def _largest_arm(outcome: Outcome, file: RobotFile) -> float:
