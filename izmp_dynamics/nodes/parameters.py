@@ -6,6 +6,7 @@ import math
 import traceback
 import typing
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import (
@@ -20,7 +21,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
-from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.registry import TASKS
 from izmp_dynamics.nodes.start_up import announced
@@ -289,6 +290,22 @@ class NodeSettings:
             configure(self.robot)
         except Exception:
             self._log.error(f'The values of before do not work:\n{traceback.format_exc()}')
+
+
+def stated_robot(node: Node) -> RobotFile:
+    """Declare robot and urdf; return the robot file that they name.
+
+    Raises:
+        RobotFileError: if none is given, or it cannot be used.
+    """
+    path: str = fixed(node, 'robot', '', 'robot file (YAML)')
+    urdf: str = fixed(node, 'urdf', '', 'URDF to use instead of the one that the robot file names')
+    if not path:
+        name = node.get_name()
+        raise RobotFileError(
+            f"The node '{name}' needs the parameter robot.", kind='no_robot_file', node=name
+        )
+    return load_robot_file(Path(path).expanduser(), urdf or None)
 
 
 def given_description(node: Node) -> str:

@@ -6,7 +6,6 @@ It takes the newest message of each topic 20 times a second, by best effort: nob
 import time
 from collections import deque
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,8 @@ from std_msgs.msg import Float64
 from visualization_msgs.msg import Marker, MarkerArray
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.motion import Motion
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import Browser, Picture
 from izmp_dynamics.nodes.event_topic import QOS as EVENTS
@@ -34,7 +31,7 @@ from izmp_dynamics.nodes.messages import (
     stamp_of,
     vector,
 )
-from izmp_dynamics.nodes.parameters import fixed, result_topic
+from izmp_dynamics.nodes.parameters import fixed, result_topic, stated_robot
 from izmp_dynamics.nodes.receiving import Receiver
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
@@ -82,8 +79,6 @@ class View(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('view', parameter_overrides=list(options.pop('overrides', ())))
-        path = fixed(self, 'robot', '', 'robot file (YAML)')
-        urdf = fixed(self, 'urdf', '', 'URDF to use instead of the one that the robot file names')
         address = fixed(
             self,
             'address',
@@ -92,11 +87,7 @@ class View(Node):
             'everyone who reaches it',
         )
         port = fixed(self, 'port', 8080, 'port of the page, or the next free one', (1, 65535))
-        if not path:
-            raise RobotFileError(
-                "The node 'view' needs the parameter robot.", kind='no_robot_file'
-            )
-        robot = load_robot_file(Path(path).expanduser(), urdf or None)
+        robot = stated_robot(self)
         loaded = robot.read_urdf()
         self._model = model = load_model(loaded, robot.root)
         self._imu, self._names = robot.imu, FrameNames(self, model.frame_names)

@@ -11,10 +11,10 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.base.errors import MotionError, RobotFileError
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import header, point
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import fixed, stated_robot
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.transforms import WORLD
@@ -229,17 +229,11 @@ class Motion(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('motion', parameter_overrides=list(options.pop('overrides', ())))
-        path = fixed(self, 'robot', '', 'robot file (YAML)')
-        urdf = fixed(self, 'urdf', '', 'URDF to use instead of the one that the robot file names')
         step = fixed(self, 'time_step', 0.01, 'between the points of the trajectory [s]')
-        if not path:
-            raise RobotFileError(
-                "The node 'motion' needs the parameter robot.", kind='no_robot_file', node='motion'
-            )
         online = fixed(
             self, 'online', False, 'replan every 0.1 s from walk_command instead of planning once'
         )
-        robot = load_robot_file(path, urdf or None)
+        robot = stated_robot(self)
         if online:
             self._online = OnlineMotion(self, robot, step)
         else:

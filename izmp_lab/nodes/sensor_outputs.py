@@ -13,7 +13,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.messages import header, point, quaternion_of, vector3
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.transforms import WORLD
-from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
+from izmp_lab.simulation.simulated_run import SensorSignals
 
 _ABSENT = np.array([-1.0, *np.zeros(8)])
 """Covariance of what an Imu message does not measure."""
@@ -64,13 +64,17 @@ class SensorOutputs:
             )
         )
         if run.imu is not None:
-            self._imu(self._imu_message(run.imu, row, stamp))
+            imu = run.imu
+            orientation = imu.orientation_xyzw[row]
+            self._imu(_imu(stamp, self.robot.imu.frame, imu.specific_force[row],
+                           imu.angular_velocity[row], orientation))  # fmt: skip
         for sensor, publish in self._accelerometers:
             if sensor.topic in run.accelerometers:
-                publish(_accelerometer(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
+                publish(_imu(stamp, sensor.frame, run.accelerometers[sensor.topic][row]))
         for unit, publish in self._segments:
             if unit.topic in run.segments:
-                publish(_unit(stamp, unit.frame, run.segments[unit.topic][row]))
+                omega, force = np.split(run.segments[unit.topic][row], 2)
+                publish(_imu(stamp, unit.frame, force, omega))
         if self._position is not None and run.position is not None:
             self._position(
                 PointStamped(header=header(stamp, WORLD), point=point(run.position[row]))
@@ -82,27 +86,19 @@ class SensorOutputs:
                 message.wrench.force, message.wrench.torque = vector3(force), vector3(moment)
                 publish(message)
 
-    def _imu_message(self, imu: ImuSignals, row: int, stamp: int) -> Imu:
-        message = Imu(header=header(stamp, self.robot.imu.frame or ''))
-        message.orientation = quaternion_of(imu.orientation_xyzw[row])
-        message.angular_velocity = vector3(imu.angular_velocity[row])
-        message.linear_acceleration = vector3(imu.specific_force[row])
-        return message
 
-
-def _unit(stamp: int, frame: str | None, motion: Array) -> Imu:
-    return Imu(
-        header=header(stamp, frame or ''),
-        angular_velocity=vector3(motion[:3]),
-        linear_acceleration=vector3(motion[3:]),
-        orientation_covariance=_ABSENT,
-    )
-
-
-def _accelerometer(stamp: int, frame: str | None, force: Array) -> Imu:
-    return Imu(
-        header=header(stamp, frame or ''),
-        linear_acceleration=vector3(force),
-        orientation_covariance=_ABSENT,
-        angular_velocity_covariance=_ABSENT,
-    )
+def _imu(
+    stamp: int, frame: str | None, force: Array, omega: Array | None = None,
+    orientation: Array | None = None,
+) -> Imu:  # fmt: skip
+    """A message of what is measured: specific force, angular velocity, orientation."""
+    message = Imu(header=header(stamp, frame or ''), linear_acceleration=vector3(force))
+    if omega is None:
+        message.angular_velocity_covariance = _ABSENT
+    else:
+        message.angular_velocity = vector3(omega)
+    if orientation is None:
+        message.orientation_covariance = _ABSENT
+    else:
+        message.orientation = quaternion_of(orientation)
+    return message

@@ -11,8 +11,6 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.others import (
     ALWAYS,
@@ -23,7 +21,7 @@ from izmp_dynamics.nodes.others import (
     Listeners,
     said,
 )
-from izmp_dynamics.nodes.parameters import fixed, result_topic
+from izmp_dynamics.nodes.parameters import fixed, result_topic, stated_robot
 from izmp_dynamics.nodes.player import AHEAD
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.nodes.motion import plan_gait
@@ -74,15 +72,7 @@ class Simulation(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('simulation', parameter_overrides=list(options.pop('overrides', ())))
-        path = fixed(self, 'robot', '', 'robot file (YAML)')
-        urdf = fixed(self, 'urdf', '', 'URDF to use instead of the one that the robot file names')
-        if not path:
-            raise RobotFileError(
-                "The node 'simulation' needs the parameter robot.",
-                kind='no_robot_file',
-                node='simulation',
-            )
-        robot = load_robot_file(path, urdf or None)
+        robot = stated_robot(self)
         self.rate = fixed(self, 'rate', 1.0, 'simulated per real time, at most', (0.001, 1000.0))
         self._loop = fixed(self, 'loop', False, 'begin again at the end; time goes on')
         lockstep = fixed(self, 'lockstep', False, 'wait for the results of a graph that is slow')
