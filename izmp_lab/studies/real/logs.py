@@ -8,17 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.conventions import Array, seconds
 from izmp_dynamics.base.errors import IzmpError, ReplayError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
-from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.recording.replay import Collector, evaluate_recording, make_evaluator
 from izmp_lab.studies.runs import Arrays, Run
 
 HALF_WIDTH = 0.08
@@ -105,38 +102,29 @@ def _evaluation(bag: str, robot: str, urdf: str | None, half_width: float | None
     model = load_model(file.read_urdf(), file.root)
     with BagReader(Path(bag)) as reader:
         recording = Recording(reader, file, model)
-        parts = list(evaluate_recording(recording, make_evaluator(recording)))
-    if not any(np.isfinite(part.points.get('mr_ad', np.nan)).any() for part in parts):
+        evaluator, collector, q = make_evaluator(recording), Collector(recording), []
+        for part in evaluate_recording(recording, evaluator):
+            collector.add(part)
+            q.append(part.joints.positions)
+        found = collector.evaluation(evaluator) if q else None
+    mr_ad = None if found is None else found.tracks.get('mr_ad')
+    if found is None or mr_ad is None or not mr_ad.valid.any():
         raise ReplayError(
             'MR-AD has an IZMP at no instant; `izmp replay` says why.', kind='nothing_came_out'
         )
-    names = sorted({name for part in parts for name in part.points})
-    normal = np.concatenate([part.ground.plane.normal for part in parts])
-    axes = plane_axes(normal)
-    points = {name: _joined(parts, 'points', name, (3,)) for name in names}
-    force = np.einsum('ti,ti->t', normal, _joined(parts, 'wrenches', 'mr_ad', (6,))[:, :3])
-    known = np.flatnonzero(np.isfinite(points['mr_ad']).all(axis=1))
+    force = np.einsum('ti,ti->t', found.normal, mr_ad.wrench[:, :3])
+    known = np.flatnonzero(mr_ad.valid)
     shown = known[np.linspace(0, len(known) - 1, FRAMES).round().astype(int)]
-    q = np.concatenate([part.joints.positions for part in parts])
-    nif_R_root = np.concatenate([axes, normal[:, None]], axis=1)
-    sticks = [nif_R_root[row] @ model.body_poses(q[row])[1].T for row in shown]
+    origins = np.stack([model.body_poses(row)[1] for row in np.concatenate(q)[shown]])
     return {
-        'times': seconds(np.concatenate([part.stamps for part in parts])),
+        'times': found.time,
         'force': force / (model.total_mass * file.gravity),
         'shown': shown,
-        'sticks': np.stack([stick.T for stick in sticks]),
+        'sticks': np.einsum('fij,fbj->fbi', found.nif_R_root(shown), origins),
         'parents': np.asarray(model.joints[:, PARENT]),
-        **{name: np.einsum('tij,tj->ti', axes, point) for name, point in points.items()},
-        **{f'{name}_margin': _joined(parts, 'margins', name, ()) for name in names},
+        **{name: found.in_nif(track.point)[:, :2] for name, track in found.tracks.items()},
+        **{f'{name}_margin': track.margin for name, track in found.tracks.items()},
     }
-
-
-def _joined(parts: list[Evaluated], quantity: str, name: str, shape: tuple[int, ...]) -> Array:
-    """Values (K, *shape) over all parts; NaN where one has none."""
-    return np.concatenate([
-        getattr(part, quantity).get(name, np.full((len(part.stamps), *shape), np.nan))
-        for part in parts
-    ])  # fmt: skip
 
 
 @dataclass(frozen=True)
