@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.external_wrench import (
-    ABOVE_MEDIAN,
-    LEAST_PART,
-    external_wrench,
-    find_forces,
-)
+from izmp_dynamics.dynamics.external_wrench import external_wrench
+from izmp_dynamics.estimation.push import LEAST_PART
+from izmp_dynamics.estimation.push import find_forces as found_with_level
 from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.verdict.events.event import STEPS
@@ -210,6 +207,10 @@ def stamped(count, period_ms=8):
     return SECOND + period_ms * 10**6 * np.arange(count, dtype=np.int64)
 
 
+def find_forces(stamps, force, weight):
+    return found_with_level(stamps, force, weight)[0]
+
+
 def test_external_is_moved_less_measured():
     moved, measured = np.random.default_rng(0).normal(size=(2, 5, 6))
     found = external_wrench(ContactWrench.from_array(moved), ContactWrench.from_array(measured))
@@ -251,12 +252,46 @@ def test_small_short_and_unknown_forces_are_no_pushes():
     assert find_forces(stamped(100), force, WEIGHT) == ()
 
 
-def test_a_lasting_error_raises_the_threshold():
+def test_a_lasting_error_is_no_push_and_hides_none():
     force = np.tile([10.0, 0.0, 0.0], (200, 1))
-    force[50:70, 0] += 0.9 * (ABOVE_MEDIAN - 1.0) * 10.0
     assert find_forces(stamped(200), force, WEIGHT) == ()
-    force[50:70, 0] += 0.3 * (ABOVE_MEDIAN - 1.0) * 10.0
-    assert len(find_forces(stamped(200), force, WEIGHT)) == 1
+    force[50:70, 1] += 6.0
+    (found,) = find_forces(stamped(200), force, WEIGHT)
+    assert found.force == pytest.approx([0.0, 6.0, 0.0])
+
+
+@pytest.mark.parametrize('size', [0.04, -0.3])
+def test_a_long_push_is_not_taken_for_a_bias(size):
+    """For 10 s of 25 s, in noise and beside an offset: force within 0.1 N, ends within 10 ms."""
+    time, force = stamped(3125) / SECOND, np.random.default_rng(0).normal(0.0, 2.0, (3125, 3))
+    force += [1.0, -2.0, 0.5]
+    within = (time >= time[0] + 6.0) & (time < time[0] + 16.0)
+    force[within, 1] += size * WEIGHT
+    (found,) = find_forces(stamped(3125), force, WEIGHT)
+    off = found.force - [0.0, size * WEIGHT, 0.0]
+    assert np.abs(off).max() < 4.0 * 2.0 * np.sqrt(1 / 1250 + 1 / 1875 * np.pi / 2)
+    assert abs(found.start / SECOND - time[0] - 6.0) < 0.05
+    assert abs(found.end / SECOND - time[0] - 16.0) < 0.05
+
+
+def test_a_push_seen_through_the_filter_has_its_true_size_and_ends():
+    """40 N for 0.1 s from between two instants, after a triangle of half-width 24 ms."""
+    stamps, width = stamped(1000), 0.024
+    time = (stamps - stamps[0]) / SECOND
+    begin, end = 4.0033, 4.1033
+    fine = np.linspace(-width, width, 2001)[1:-1] + time[:, None]
+    weights = width - np.abs(fine - time[:, None])
+    seen = np.sum(weights * ((fine >= begin) & (fine < end)), axis=1) / weights.sum(axis=1)
+    force = np.outer(seen, [0.0, 40.0, 0.0])
+    force += np.random.default_rng(1).normal(0.0, 0.5, force.shape)
+    ((found,), level) = found_with_level(stamps, force, WEIGHT, width)
+    assert np.abs(level).max() < 0.1
+    assert found.force == pytest.approx([0.0, 40.0, 0.0], abs=1.0)
+    for stamp, true in ((found.start, begin), (found.end, end)):
+        assert abs((stamp - stamps[0]) / SECOND - true) < 0.004
+    assert 0.0 < found.onset_sigma < 0.004
+    plain = found_with_level(stamps, force, WEIGHT, 0.0)[0][0]
+    assert plain.size < 38.0  # the mean counts the ends that the filter has smoothed
 
 
 def test_a_push_at_the_end_of_the_log_ends_there():

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, finite_rows
-from izmp_dynamics.base.robust import median
-from izmp_dynamics.dynamics.external_wrench import LEAST_PART, find_forces
+from izmp_dynamics.estimation.push import LEAST_PART, find_forces
+from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
 from izmp_dynamics.verdict.events.contact import LANDING
 from izmp_dynamics.verdict.events.event import from_where
@@ -105,8 +105,10 @@ def external_forces(scene: Scene) -> ExternalForces:
         return np.where(known[rows, None], scene.seen_upright(force[rows], rows), np.nan)
 
     level = scene.columns.by_blocks(len(stamps), seen)
-    level -= [median(axis) for axis in level.T]  # what a tilted IMU or an offset leaves throughout
-    found = find_forces(stamps, level, scene.weight)
+    found, rest = find_forces(
+        stamps, level, scene.weight, bandwidth(scene.evaluation.filter_bandwidth)
+    )
+    level -= rest  # what a tilted IMU or an offset leaves throughout
     events = []
     for push in found:
         first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
