@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.base.robust import Background, running_mean
-from izmp_dynamics.verdict.errors import significance
+from izmp_dynamics.verdict.errors import Background, running_mean, significance
 
 
 def seconds(values):

@@ -8,25 +8,27 @@ kernel Λ of the matched filter that all signals have passed (`signals.matched_f
 
 The generalised likelihood ratio of both hypotheses (Basseville & Nikiforov, Detection of Abrupt
 Changes, 1993, sect. 2.4.3) for the best F is that of its estimate to its own covariance. Windows
-of a few lengths find where it is large: the covariance of the mean over a window is that of all
-windows of its length in the recording, which holds what the kernel correlates and what a model
-leaves. Of all segments [a, b] there the most likely one for the scatter of single instants is
-taken, with the force that fits best:
+of a few lengths find where it is large: the mean over a window scatters as those of all windows
+of its length in the recording do, which holds what the kernel correlates and what a model leaves,
+and no less than those of white noise would. Of all segments [a, b] there the most likely one is
+taken for the scatter of single instants, with the force that fits best:
 
     max |Σ h y|² / Σ h²,    F = Σ h g / Σ h²
 
 where y is g in standard deviations. No process noise and no memory: a push of any duration is one
-force, and the level is the median of what is no push.
+force. The level is the median of what is no push; to begin with, the middle of the shortest half
+(Rousseeuw, Least Median of Squares Regression, 1984), so a push of nearly half the recording is
+not learned as a bias.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows, seconds
-from izmp_dynamics.base.robust import Background, median, running_mean
+from izmp_dynamics.base.robust import MAD_TO_SIGMA, median
 
 Mask = npt.NDArray[np.bool_]
 
@@ -47,7 +49,6 @@ APART = 0.1
 """What begins or ends this near to a push is part of it or of its impact [s]."""
 
 _FEWEST = 4  # windows side by side that tell what is usual
-_PASSES = 2
 _NEIGHBOURS = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
 
 
@@ -94,17 +95,15 @@ def find_forces(
         the forces of at least LEAST_PART of the weight, in the order of time, and the level (3,)
         of the gap without them [N].
     """
-    level, rest = np.zeros(3), np.ones(len(stamps), dtype=np.bool_)
-    if len(stamps) < 2:
-        return (), level
-    for _ in range(_PASSES):
-        known = rest & finite_rows(gap)
-        if known.any():
-            level = np.median(gap[known], axis=0)
+    known = finite_rows(gap)
+    if np.count_nonzero(known) < 2:
+        return (), np.zeros(3)
+    level = np.array([_shortest_half(axis) for axis in gap[known].T])
+    finder = _Finder(stamps, gap - level, weight, half_width)
+    rest = known & ~finder.large
+    if rest.any():
+        level = np.median(gap[rest], axis=0)
         finder = _Finder(stamps, gap - level, weight, half_width)
-        before, rest = rest, ~finder.large
-        if np.array_equal(before, rest):
-            break
     return tuple(sorted(finder.forces(), key=lambda force: force.start)), level
 
 
@@ -116,33 +115,28 @@ class _Finder:
         self._time = seconds(stamps)
         self._least = LEAST_PART * weight
         self._step = median(np.diff(self._time))
-        usual = _without_outliers(gap)
-        known = usual[finite_rows(usual)]
-        self._floor = self._least / NO_NOISE
-        scatter = Background.of(known, self._floor)
-        self._scatter = np.sqrt(np.diag(scatter.covariance))
-        self._whitened = np.linalg.inv(np.linalg.cholesky(scatter.covariance))
+        floor = self._least / NO_NOISE
+        self._scatter = np.maximum([MAD_TO_SIGMA * median(np.abs(axis)) for axis in gap.T], floor)
+        usual = _without_outliers(gap) / self._scatter
         self._known = np.concatenate([[0], np.cumsum(finite_rows(usual))])
         self._sums = np.zeros((len(gap) + 1, 3))
-        np.cumsum(np.nan_to_num(usual @ self._whitened.T), axis=0, out=self._sums[1:])
+        np.cumsum(np.nan_to_num(usual), axis=0, out=self._sums[1:])
         self._windows: list[tuple[int, Array]] = []
-        self.large = self._in_large_windows(usual)
+        self.large = self._in_large_windows(floor / self._scatter)
 
-    def _in_large_windows(self, usual: Array) -> Mask:
+    def _in_large_windows(self, floor: Array) -> Mask:
         """(K,) instants in windows whose mean is no noise; list the sizes of those."""
-        count = len(usual)
+        count = len(self._gap)
         large = np.zeros(count + 1, dtype=np.int64)
         lengths = {max(2, int(np.ceil(length / self._step - 1e-6))) for length in WINDOWS}
         for rows in sorted(lengths):
             if count < (1 + _FEWEST) * rows:
                 break
-            means = running_mean(usual, rows)
-            known = means[finite_rows(means)]
-            if not len(known):
-                continue
-            floor = np.maximum(self._scatter / np.sqrt(rows), self._floor)
-            spread = Background.of(known, floor)
-            sizes = replace(spread, centre=np.zeros(3)).sizes(means)
+            means = (self._sums[rows:] - self._sums[:-rows]) / rows
+            means[self._known[rows:] - self._known[:-rows] < rows] = np.nan
+            usual = [MAD_TO_SIGMA * median(np.abs(axis)) for axis in means.T]
+            sigma = np.fmax(np.maximum(1.0 / np.sqrt(rows), floor), usual)
+            sizes = np.linalg.norm(means / sigma, axis=1)
             sizes[~(sizes >= NO_NOISE)] = 0.0
             self._windows.append((rows, sizes))
             begins = np.flatnonzero(sizes)
@@ -199,10 +193,10 @@ class _Finder:
         time, gap = self._time[rows][known], self._gap[rows][known]
         ends, shape = self._time[[begin, min(end, len(self._time) - 1)]], np.ones(len(time))
         if width:
-            ends = self._refined(time, gap @ self._whitened.T, ends)
+            ends = self._refined(time, gap / self._scatter, ends)
             shape = _smoothed(time, ends, width)
         force = shape @ gap / (shape @ shape)
-        slope = max(float(np.linalg.norm(self._whitened @ force)), 1e-9)
+        slope = max(float(np.linalg.norm(force / self._scatter)), 1e-9)
         sigma = np.hypot(np.sqrt(1.5 * width * step) / slope, step / np.sqrt(12.0))
         start, stop = (int(self._stamps[0]) + round(NANOSECONDS * end) for end in ends.tolist())
         return ExternalForce(start, stop, force, float(sigma))
@@ -222,6 +216,14 @@ class _Finder:
             else:
                 step /= 2.0
         return ends
+
+
+def _shortest_half(values: Array) -> float:
+    """Middle of the shortest interval that holds half of the values (K,), as of those at rest."""
+    ordered = np.sort(values)
+    half = len(values) // 2
+    first = int((ordered[half:] - ordered[: len(values) - half]).argmin())
+    return float(ordered[first] + ordered[first + half]) / 2.0
 
 
 def _ratio(sums: Array, counts: Array) -> Array:

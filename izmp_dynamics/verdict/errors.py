@@ -18,16 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.robust import (
-    MAD_TO_SIGMA,
-    Background,
-    median,
-    percentile,
-    running_mean,
-    running_sum,
-)
+from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 CONFIDENCE = 0.95
 """Share of the time in which the averaged point is within its uncertainty."""
@@ -49,6 +42,7 @@ RATIO = 2.0
 MOST, AROUND = 3, 3.0
 """Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
 
+_WINSORISED = 3.0
 _FEWEST = 3  # instants of a median
 
 TOLERANCE = 0.005
@@ -190,6 +184,58 @@ def _average_gain(scene: Scene) -> float:
     return float(min(1.0, np.sqrt(2.0 / (3.0 * number))))
 
 
+@dataclass(frozen=True)
+class Background:
+    """What a signal is like most of the time.
+
+    Attributes:
+        centre: (d,) median.
+        covariance: (d, d) about it; that of values beyond 3 σ set to 3 σ.
+    """
+
+    centre: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, known: Array, floor: float) -> 'Background':
+        """Estimate it.
+
+        Args:
+            known: (K, d) finite values of the signal.
+            floor: smallest standard deviation per axis, in its unit.
+        """
+        width = known.shape[1]
+        if not len(known):
+            return cls(np.zeros(width), floor**2 * np.eye(width))
+        centre = np.median(known, axis=0)
+        off = known - centre
+        sigma = np.maximum(MAD_TO_SIGMA * np.median(np.abs(off), axis=0), floor)
+        clipped = np.clip(off / sigma, -_WINSORISED, _WINSORISED)
+        joint = clipped.T @ clipped / len(known)
+        spread = np.sqrt(np.maximum(np.diag(joint), 1e-12))
+        correlation = 0.999 * joint / np.outer(spread, spread) + 0.001 * np.eye(width)
+        return cls(centre, correlation * np.outer(sigma, sigma))
+
+    def sizes(self, values: Array) -> Array:
+        """Mahalanobis distance (K,) of values (K, d)."""
+        off = values - self.centre
+        solved = np.linalg.solve(self.covariance, off.T)
+        sizes: Array = np.sqrt(np.einsum('ki,ik->k', off, solved))
+        return sizes
+
+
+def running_mean(values: Array, count: int) -> Array:
+    """(K − count + 1, d) means of `count` consecutive values; NaN where one of them is."""
+    known = finite_rows(values)
+    holes = running_sum(~known)
+    means = np.empty((max(len(values) - count + 1, 0), values.shape[1]))
+    for axis, column in enumerate(values.T):
+        sums = running_sum(np.where(known, column, 0.0))
+        means[:, axis] = (sums[count:] - sums[:-count]) / count
+    means[holes[count:] != holes[:-count]] = np.nan
+    return means
+
+
 def significance(
     time: Array,
     values: Array,
@@ -221,12 +267,12 @@ def significance(
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
     for rows in np.unique(lengths).tolist():
         span, others = 2 * rows, np.empty((0, values.shape[1]))
-        while len(others) < span > 1:  # nothing as long to compare with; shorter means differ more
+        while len(others) < rows and span > 1:  # means over less time differ more
             span //= 2
             others = running_mean(calm, span)
             others = others[finite_rows(others)]
-        if len(others) < span:
-            continue
+        if len(others) < rows:
+            continue  # nothing to compare with
         background = Background.of(others, floor)
         largest = float(background.sizes(others).max())
         for k in np.flatnonzero(lengths == rows).tolist():

@@ -1,5 +1,6 @@
 """The last seconds of a running robot, judged by the rules of the report: the same keys."""
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
+from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.events.event import Event
@@ -171,6 +173,7 @@ class Recent:
         nowhere = np.full(3, np.nan)
         up = np.stack([nowhere if i.up is None else i.up for i in instants])
         falls = [(np.nan, False) if i.fall is None else i.fall for i in instants]
+        width = self._robot.filter.half_width
         judged = any(instant.fall is not None for instant in instants)
         return Evaluation(
             robot='',
@@ -192,6 +195,7 @@ class Recent:
             feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
             world_p_root=None,
             world_R_root=None,
+            filter_bandwidth=math.inf if width is None else bandwidth(width),
             external_force=(wrenches['mr_ad'] - wrenches['cop'])[:, :3] if whole else None,
         )
 

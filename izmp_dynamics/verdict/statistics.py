@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.robust import finite, lowest, mean, percentile, rms, running_sum
+from izmp_dynamics.base.robust import finite, lowest, mean, percentile, rms
 from izmp_dynamics.verdict.errors import (
     TOLERANCE,
     Excursion,
@@ -20,7 +20,7 @@ from izmp_dynamics.verdict.errors import (
     track_error,
 )
 from izmp_dynamics.verdict.scene import Scene, label_of
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.verdict.timeline import Mask, running_sum
 
 LISTED = 12
 """Excursions that are listed, the worst first."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps, seconds
-from izmp_dynamics.base.robust import median, running_sum
+from izmp_dynamics.base.robust import median
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
@@ -112,6 +112,13 @@ class Timeline:
         stop = np.searchsorted(self.time, self.time + WINDOW / 2, side='right')
         enough: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
         return enough
+
+
+def running_sum(values: npt.NDArray[np.generic]) -> Array:
+    """Sums (K + 1,) of all values (K,) before each one, and of all."""
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, dtype=np.float64, out=sums[1:])
+    return sums
 
 
 def changes(values: npt.NDArray[np.generic]) -> Indices:

@@ -24,11 +24,10 @@ import numpy as np
 
 from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.base.conventions import Array, cross, finite_rows, mean_of_corners
-from izmp_dynamics.base.robust import running_sum
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.support_polygon import margins
-from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes
+from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes, running_sum
 
 LEAST_FILLED = 0.7
 """Share of the usual number of instants without which an average is none: at an end, in a hole."""

@@ -7,13 +7,12 @@ from functools import partial
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.robust import running_sum
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.verdict.events.event import NONE, Event
 from izmp_dynamics.verdict.formatting import newtons, seconds
 from izmp_dynamics.verdict.posture import LONGEST_FLIGHT
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline, changes
+from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline, changes, running_sum
 
 LANDING = 0.1
 """Time after a touchdown in which its largest force is looked for [s]."""
