@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
 from izmp_dynamics.verdict.recent import Instant, Recent
@@ -48,7 +49,7 @@ def live(evaluation, up=None, falls=None):
 def judged(evaluation, up=None, falls=None):
     """What is found in the last seconds of an evaluation."""
     feet = [SimpleNamespace(name=foot.name, wrench=None) for foot in evaluation.feet]
-    robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity)
+    robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
     recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
     for k, instant in enumerate(instants(evaluation, up)):
         recent.see(instant._replace(fall=None if falls is None else falls[k]))
