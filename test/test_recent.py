@@ -48,7 +48,9 @@ def live(evaluation, up=None, falls=None):
 
 def judged(evaluation, up=None, falls=None):
     """What is found in the last seconds of an evaluation."""
-    feet = [SimpleNamespace(name=foot.name, wrench=None) for foot in evaluation.feet]
+    feet = [
+        SimpleNamespace(name=foot.name, wrench=None, normal_only=False) for foot in evaluation.feet
+    ]
     robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
     recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
     for k, instant in enumerate(instants(evaluation, up)):
