@@ -6,7 +6,7 @@ import pytest
 from izmp_dynamics.base.errors import ModelError, UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.urdf import parse_urdf
+from izmp_dynamics.model.urdf import parse_urdf, read_urdf
 
 from .pinocchio_twin import ROBOTS, robot_path
 from .raising import raising
@@ -203,8 +203,10 @@ def test_a_sound_robot_has_no_problems():
 
 
 @pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
-def test_robots_in_use_have_no_errors(name):
-    assert all(problem.severity == 'warning' for problem in load_model(robot_path(name)).problems)
+def test_robots_in_use_have_a_sound_form_and_no_errors(name):
+    urdf = read_urdf(robot_path(name))
+    assert not urdf.remarks
+    assert all(problem.severity == 'warning' for problem in load_model(urdf).problems)
 
 
 def test_errors_come_first_and_one_cause_is_listed_once():

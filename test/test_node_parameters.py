@@ -85,8 +85,8 @@ def test_a_good_value_is_taken(acd):
 @pytest.mark.parametrize(
     ('setting', 'others'),
     [
-        ('filter.half_width', 'angular_acceleration, localizer, izmp'),
-        ('pairing.max_gap', 'angular_acceleration, localizer, izmp'),
+        ('filter.half_width', 'angular_acceleration, mr_ad, localizer, izmp'),
+        ('pairing.max_gap', 'angular_acceleration, mr_ad, localizer, izmp'),
         ('acd.max_gap', 'ir_md'),
     ],
 )
@@ -472,11 +472,8 @@ def test_the_topic_is_taken_instead_of_the_file(make, other):
     assert taken.total_mass - make().model.total_mass == pytest.approx(HEAVY)
 
 
-def test_both_at_once_are_refused(make, other):
+def test_two_urdfs_at_once_and_what_is_none_are_refused(make, other):
     with pytest.raises(IzmpError, match='both set'):
         make(robot_description=other, robot_description_topic='robot_description')
-
-
-def test_what_is_no_urdf_is_refused(make):
     with pytest.raises(IzmpError, match='no URDF'):
         make(robot_description='<sdf/>')

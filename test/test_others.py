@@ -50,19 +50,13 @@ class Graph:
         self.answer(serialize_message(JointTrajectory(header=header(piece * STEP, ''))))
 
 
-def test_before_the_first_result_nobody_is_waited_for(monkeypatch):
+def test_from_the_first_result_on_it_waits_for_that_of_the_oldest_piece(monkeypatch):
     assert Graph(monkeypatch).publish_until_behind() == 20
-
-
-def test_it_waits_for_the_result_of_the_oldest_piece(monkeypatch):
     graph = Graph(monkeypatch)
     graph.result(0)
-    assert graph.publish_until_behind() == 4
-    assert graph.publish_until_behind() == 0
-    graph.result(1)
-    assert graph.publish_until_behind() == 1
-    graph.result(5)
-    assert graph.publish_until_behind() == 4
+    for piece, published in ((0, 4), (0, 0), (1, 1), (5, 4)):
+        graph.result(piece)
+        assert graph.publish_until_behind() == published
 
 
 def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):

@@ -51,16 +51,24 @@ class Waiting:
         return None
 
 
-def test_bystanders_are_not_waited_for_and_do_not_start_it(monkeypatch):
+@pytest.mark.parametrize(
+    ('names', 'missing', 'starting', 'expected'),
+    [
+        (['robot_state_publisher', 'recorder'], [], False, None),  # bystanders
+        (['robot_state_publisher', 'my_controller'], [], False, SUBSCRIBED),
+        (['other/acd'], [('acd', 'joint_states')], False, SUBSCRIBED),  # another robot's graph
+        (['acd'], [('izmp', 'imu')], False, PATIENCE + SUBSCRIBED),
+        (['acd'], [('izmp', 'imu')], True, LONGEST_START + SUBSCRIBED),  # it may be compiling
+    ],
+)
+def test_who_listens_decides_when_it_begins(monkeypatch, names, missing, starting, expected):
     waiting = Waiting(monkeypatch)
-    waiting.names = ['robot_state_publisher', 'recorder']
-    assert waiting.begins_after(100.0) is None
-
-
-def test_anybody_else_starts_it(monkeypatch):
-    waiting = Waiting(monkeypatch)
-    waiting.names = ['robot_state_publisher', 'my_controller']
-    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
+    waiting.names, waiting.missing, waiting.starting = names, missing, starting
+    begins = waiting.begins_after(2 * LONGEST_START)
+    assert begins == (expected and pytest.approx(expected, abs=3 * LOOK_EVERY))
+    if expected not in (None, SUBSCRIBED):
+        warning = waiting.node.get_logger().warning
+        assert 'moves without izmp (imu)' in warning.call_args.args[0]
 
 
 @pytest.mark.parametrize('name', ['izmp_dynamics', 'acd'])
@@ -68,37 +76,5 @@ def test_the_graph_is_waited_for_as_a_whole(monkeypatch, name):
     waiting = Waiting(monkeypatch)
     waiting.names, waiting.missing = [name], [('izmp', 'imu')]
     assert waiting.begins_after(20.0) is None
-    waiting.missing = []
-    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
-
-
-def test_a_graph_that_stays_incomplete_is_not_waited_for_for_ever(monkeypatch):
-    waiting = Waiting(monkeypatch)
-    waiting.names, waiting.missing = ['acd'], [('izmp', 'imu')]
-    expected = PATIENCE + SUBSCRIBED
-    assert waiting.begins_after(200.0) == pytest.approx(expected, abs=3 * LOOK_EVERY)
-    warning = waiting.node.get_logger().warning
-    assert 'moves without izmp (imu)' in warning.call_args.args[0]
-
-
-def test_a_node_that_is_there_and_never_listens_is_not_waited_for_for_ever(monkeypatch):
-    waiting = Waiting(monkeypatch)
-    waiting.names, waiting.missing, waiting.starting = ['acd'], [('izmp', 'imu')], True
-    expected = LONGEST_START + SUBSCRIBED
-    assert waiting.begins_after(2 * LONGEST_START) == pytest.approx(expected, abs=3 * LOOK_EVERY)
-    warning = waiting.node.get_logger().warning
-    assert 'moves without izmp (imu)' in warning.call_args.args[0]
-
-
-def test_the_graph_of_another_namespace_is_somebody_else(monkeypatch):
-    waiting = Waiting(monkeypatch)
-    waiting.names, waiting.missing = ['other/acd'], [('acd', 'joint_states')]
-    assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
-
-
-def test_nodes_that_compile_are_waited_for_longer(monkeypatch):
-    waiting = Waiting(monkeypatch)
-    waiting.names, waiting.missing, waiting.starting = ['acd'], [('izmp', 'imu')], True
-    assert waiting.begins_after(2 * PATIENCE) is None
     waiting.missing = []
     assert waiting.begins_after(10.0) == pytest.approx(SUBSCRIBED, abs=3 * LOOK_EVERY)
