@@ -4,7 +4,8 @@
 
 Each recording is evaluated with its foot sensors, whose forces say which feet carry 5 % of the
 weight or more, and without them. Without arguments walks are simulated: level, on a slope, over
-bumps, pushed, and with the noise of an MTi-20.
+bumps, pushed, and with the noise of an MTi-20. The probability of contact is judged by its
+Brier score, and by how often there is contact where it is 0 to 20 %, and so on.
 """
 
 import dataclasses
@@ -68,6 +69,7 @@ def scores(bag, robot):
     known = np.isfinite(force).all(axis=1) & np.isfinite(share).all(axis=1)
     time, force, share, found = ((stamps * 1e-9)[known], force[known], share[known], found[known])
     true = force >= LOADED * measured.total_mass * measured.gravity
+    chance = np.stack([foot.chance for foot in estimated.feet], axis=1)[other][known]
     both = true.sum(axis=1) > 1
     normal = np.einsum('ki,ki->k', estimated.tracks['mr_ad'].wrench[:, :3], estimated.normal)[
         other
@@ -75,9 +77,15 @@ def scores(bag, robot):
     figures = {
         'all feet right %': 100.0 * (true == found).all(axis=1).mean(),
         'each foot right %': 100.0 * (true == found).mean(),
+        'Brier score': np.mean((chance - true) ** 2),
+        'Brier score of yes/no': np.mean(found != true),
         'load r, both feet': np.corrcoef(force[both, 0], (share[:, 0] * normal)[both])[0, 1],
         'load r, always': np.corrcoef(force[:, 0], share[:, 0] * normal)[0, 1],
     }
+    fifth = np.minimum((5 * chance).astype(int), 4)
+    for k in range(5):
+        of = fifth == k
+        figures[f'at {20 * k} to {20 * k + 20} %'] = true[of].mean() if of.any() else np.nan
     for name, becomes in (('touchdown', True), ('lift-off', False)):
         times = np.concatenate(
             [delays(time, true[:, f], found[:, f], becomes) for f in range(true.shape[1])]

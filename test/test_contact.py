@@ -5,8 +5,10 @@ import pytest
 from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.bags.examples import example
 from izmp_dynamics.estimation.contact import LEAST_NORM, carrying
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 
 from .pipeline_signals import evaluate
@@ -19,7 +21,7 @@ FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False,
 
 
 def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05,
-             stated=(np.nan, np.nan)):  # fmt: skip
+             stated=(np.nan, np.nan), probable=False):  # fmt: skip
     """Loaded feet, shares and the foot that carries most, of two feet 0.2 m apart."""
     R = np.eye(3) if slope is None else slope
     middles = np.array([[0.0, 0.1, heights[0]], [ahead, -0.1, heights[1]]])
@@ -29,12 +31,12 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
     up = np.array([0.0, 0.0, 1.0])
     at, root = R @ [*point, 0.0], R @ [0.0, 0.0, 0.8]
     wrench = np.concatenate([force * up, np.cross(at - root, force * up)])
-    loaded, shares = np.empty(2, dtype=bool), np.empty(2)
+    loaded, shares, chances = np.empty(2, dtype=bool), np.empty(2), np.empty(2)
     most = carrying(
         wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0,
-        np.array(stated), loaded, shares,
+        np.array(stated), loaded, shares, chances,
     )  # fmt: skip
-    return loaded.tolist(), shares, most
+    return loaded.tolist(), shares, (chances if probable else most)
 
 
 @pytest.mark.parametrize('slope', [None, SLOPE], ids=['level', 'slope'])
@@ -122,3 +124,65 @@ def test_the_loads_of_a_crawl_are_those_of_statics(rig):
         found.append(shares[10])
     np.testing.assert_allclose(found, true, atol=0.03)
     assert np.corrcoef(np.ravel(true), np.ravel(found))[0, 1] > 0.99
+
+
+@pytest.mark.parametrize(
+    ('doubt', 'worse'),
+    [
+        ({'speeds': (0.0, 0.02)}, {'speeds': (0.0, 0.08)}),
+        (
+            {'point': (0.0, 0.1), 'heights': (0.0, 0.0)},
+            {'point': (0.0, 0.1), 'heights': (0.0, 0.009)},
+        ),
+        ({'point': (0.0, 0.06)}, {'point': (0.0, 0.1)}),
+    ],
+    ids=['speed', 'height', 'share'],
+)
+def test_contact_is_less_probable_the_more_speaks_against_it(doubt, worse):
+    middle = {'point': (0.0, 0.03), 'speeds': (0.0, 0.03)}
+    (sure, one), (_, other) = (
+        estimate(**middle | each, probable=True)[2] for each in (doubt, worse)
+    )
+    assert 1.0 > one > other + 0.01 > 0.01
+    assert sure > 0.9
+
+
+def test_contact_is_certain_of_no_foot_in_flight_and_nothing_is_said_of_what_is_unknown():
+    assert estimate((0.0, 0.1), force=10.0, probable=True)[2].tolist() == [0.0, 0.0]
+    assert np.isnan(estimate((np.nan, 0.1), probable=True)[2]).all()
+    stated = estimate((0.0, 0.02), stated=(np.nan, 0.0), probable=True)[2]
+    assert stated[0] > 0.9
+    assert stated[1] == 0.0
+
+
+def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_as_in_replay(rig):
+    """The wrenches add up to the contact wrench; they are on the legs that carry, at the balls."""
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (40, 1)), slope=SLOPE)
+    whole = results(rig, stance)
+    topics = [TOPICS[name] for name in OF_EACH_FOOT]
+    signals = stance.signals()
+    steps = [
+        {name: each.rows(slice(k, k + 1)) for name, each in signals.items()} for k in range(40)
+    ]
+    pieces = evaluate(Evaluator(rig, live=True), steps)
+    for topic in topics:
+        (values,) = topic.values(whole, rig)
+        (live,) = topic.values(pieces, rig)
+        known = topic.known(whole, (values,))
+        assert np.count_nonzero(known) > 20
+        _, one, other = np.intersect1d(
+            whole.stamps[known], pieces.stamps[topic.known(pieces, (live,))], return_indices=True
+        )
+        assert len(one) > 20
+        np.testing.assert_allclose(
+            live[topic.known(pieces, (live,))][other], values[known][one], rtol=1e-9, atol=1e-9
+        )
+        example(topic.msgtype, topic.like(rig))  # a message takes as many numbers
+        assert len(topic.like(rig)['data']) == values.shape[1]
+    wrenches = topics[1].values(whole, rig)[0].reshape(-1, 4, 6)
+    np.testing.assert_allclose(wrenches.sum(axis=1), whole.wrenches['mr_ad'], atol=1e-9)
+    np.testing.assert_array_equal(wrenches[:, 3], 0.0)
+    for leg, sole in enumerate(whole.soles[:3]):
+        force, moment = wrenches[:, leg, :3], wrenches[:, leg, 3:]
+        lever = moment - np.cross(sole.corners[:, 0], force)
+        assert np.abs(lever).max() < 0.01 * np.linalg.norm(force, axis=1).max()

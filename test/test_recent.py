@@ -34,6 +34,7 @@ def instants(evaluation, up=None):
             ),
             np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
             np.full((1, len(evaluation.feet)), np.nan),
+            np.full((1, len(evaluation.feet)), np.nan),
             ContactWrench.from_array(evaluation.tracks['cop'].wrench[row]),
             20.0,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS
-from izmp_dynamics.results.topics import TOPICS
+from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
 
 
 def _published(part: str, robot: RobotFile, of_world: bool) -> list[str]:
@@ -40,7 +40,10 @@ class Outputs:
 
     def __init__(self, node: TopicNode) -> None:
         self._node, computes = node, node.task.computes
-        like: dict[str, dict[str, Any]] = {'odom': {'child_frame_id': node.root}}
+        like: dict[str, dict[str, Any]] = {
+            'odom': {'child_frame_id': node.root},
+            **{name: dict(TOPICS[name].like(node.robot)) for name in OF_EACH_FOOT},
+        }
         self._first, self._later = (
             {part: _published(part, node.robot, of_world) for part in PARTS}
             for of_world in (False, True)

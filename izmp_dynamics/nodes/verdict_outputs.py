@@ -28,7 +28,7 @@ from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.results.topics import LIVE, POINTS
+from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Instant, Recent
@@ -142,6 +142,8 @@ class VerdictOutputs:
         if feet is not None and all_finite(feet):
             self._send(['feet/contact_wrench', 'external_wrench'], instant, rig)
             cop = self.point('cop', instant, rig)
+        if all_finite(ground.shares[0]):
+            self._send(OF_EACH_FOOT, instant, rig)
         if math.isfinite(instant.margins['mr_ad'][0]):
             self._send(['margin'], instant, rig)
         draw = self._markers.due(stamp)

@@ -33,6 +33,7 @@ class FeetState:
         readings: (K, F, 6) of the sensors in their frames; NaN where they are not known [N, N·m].
         wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
         shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
+        chances: (K, F) probability that a foot carries, likewise.
     """
 
     soles: Soles
@@ -42,6 +43,7 @@ class FeetState:
     readings: Array
     wrenches: Array
     shares: Array
+    chances: Array
 
 
 class FeetStage(Stage):
@@ -103,8 +105,9 @@ class FeetStage(Stage):
         complete = len(self._sensed) > 0 and all(self._sensed)
         total = ContactWrench.from_array(found.total) if complete else None
         return FeetState(
-            soles, found.loaded, found.most, total, readings, found.wrenches, found.shares
-        )
+            soles, found.loaded, found.most, total, readings, found.wrenches, found.shares,
+            found.chances,
+        )  # fmt: skip
 
     def show(self, joints: JointKinematics, feet: FeetState, mr_ad: Array) -> None:
         """Show feet to what looks for drifting offsets, beside wrenches (K, 6) of MR-AD."""

@@ -133,6 +133,7 @@ class PackedFeet:
             np.empty((count, feet), np.bool_),
             np.empty(count, np.intp),
             np.empty((count, feet)),
+            np.empty((count, feet)),
         )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
@@ -157,6 +158,7 @@ class FeetAtInstants(NamedTuple):
         most: (T,) the foot that carries most.
         shares: (T, F) of the contact force on each foot, estimated; NaN where it is measured or
             not known.
+        chances: (T, F) probability that it carries, likewise.
     """
 
     poses: Array
@@ -167,6 +169,7 @@ class FeetAtInstants(NamedTuple):
     loaded: Flags
     most: npt.NDArray[np.intp]
     shares: Array
+    chances: Array
 
 
 def _chain(part: RobotModel | None) -> tuple[Indices, Array]:
@@ -214,6 +217,7 @@ def _evaluate(
     loaded: Flags,
     most: npt.NDArray[np.intp],
     shares: Array,
+    chances: Array,
 ) -> None:
     """Write what `PackedFeet.evaluate` returns."""
     n = (states.shape[1] - ROOT) // 3
@@ -225,6 +229,7 @@ def _evaluate(
     forces[:] = np.nan
     wrenches[:] = np.nan
     shares[:] = np.nan
+    chances[:] = np.nan
     for t in range(len(states)):
         body_poses(joints, bodies, states[t, ROOT : ROOT + n], poses)
         corner = end = 0
@@ -264,7 +269,7 @@ def _evaluate(
             _move(poses, later, carriers[:, 0], radii, foot, up, states[t], corners[t], places)
             carries = carrying(
                 contact[t], up, places[0], places[1], foot, minimum_force, carry, loaded[t],
-                shares[t],
+                shares[t], chances[t],
             )  # fmt: skip
         if points.any():
             _stand_on_points(

@@ -46,6 +46,7 @@ class Ground:
         feet: all soles.
         loaded: (K, F) which feet carry load.
         shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
+        chances: (K, F) probability that a foot carries, likewise.
         feet_wrench: (K,) sum of the measured contact wrenches about the root origin; None unless
             every foot has a sensor.
         minimum_force: normal force below which there is no ZMP [N].
@@ -56,6 +57,7 @@ class Ground:
     feet: Soles
     loaded: npt.NDArray[np.bool_]
     shares: Array
+    chances: Array
     feet_wrench: ContactWrench | None
     minimum_force: float
     frame: GroundFrame | None = None
@@ -66,7 +68,7 @@ class Ground:
         nowhere = np.full((count, 3), np.nan)
         plane, feet = GroundPlane(nowhere, nowhere), Soles.of((), count)
         nobody = np.zeros((count, 0))
-        return cls(plane, feet, nobody.astype(np.bool_), nobody, None, 0.0)
+        return cls(plane, feet, nobody.astype(np.bool_), nobody, nobody, None, 0.0)
 
     @property
     def is_known(self) -> bool:
@@ -86,6 +88,7 @@ class Ground:
             self.feet.select(rows),
             self.loaded[rows],
             self.shares[rows],
+            self.chances[rows],
             None if wrench is None else ContactWrench(wrench.force[rows], wrench.moment[rows]),
             self.minimum_force,
             None if frame is None else GroundFrame(frame.R[rows], frame.p[rows]),
@@ -228,6 +231,7 @@ class GroundStage(Stage):
             feet.soles,
             feet.loaded,
             feet.shares,
+            feet.chances,
             feet.wrench,
             self.rig.minimum_force,
             frame,

@@ -177,6 +177,7 @@ class Collector:
             )
             yield f'{k}.loaded', results.loaded[:, k]
             yield f'{k}.share', results.ground.shares[:, k]
+            yield f'{k}.chance', results.ground.chances[:, k]
 
     def evaluation(
         self,
@@ -250,6 +251,7 @@ class Collector:
             normal_force=self._join(f'{k}.normal_force'),
             loaded=self._join(f'{k}.loaded'),
             share=self._join(f'{k}.share'),
+            chance=self._join(f'{k}.chance'),
             axes=self._join(f'{k}.axes'),
             sensor=None if rig.sensor is None else self._join(f'{k}.sensor'),
             normal_only=rig.normal_only,

@@ -72,6 +72,7 @@ class Foot:
             measured or nothing is known, None where nothing was estimated.
         frame: of the sole in the model; empty where it is not known.
         measured: whether a sensor says what it carries, or that it does.
+        chance: (K,) probability that it carries, estimated likewise [-].
     """
 
     name: str
@@ -87,6 +88,7 @@ class Foot:
     share: Array | None = None
     frame: str = ''
     measured: bool = False
+    chance: Array | None = None
 
 
 @dataclass(frozen=True)

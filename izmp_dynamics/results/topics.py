@@ -52,7 +52,7 @@ class Topic:
     fields: tuple[str, ...]
     values: Callable[[Evaluated, Rig], Values | None]
     rows: Callable[[Evaluated], npt.NDArray[np.bool_]] | None = None
-    like: Callable[[Rig], Mapping[str, Any]] = lambda rig: {}
+    like: Callable[[Any], Mapping[str, Any]] = lambda robot: {}
     of_world: bool = False
     part: str = 'verdict'
     of_robot: Callable[[RobotFile], bool] = lambda robot: True
@@ -90,6 +90,37 @@ def external_of(results: Evaluated, rig: Rig) -> Array | None:
         ContactWrench.from_array(results.wrenches[name]) for name in ('mr_ad', 'cop')
     )
     return external_wrench(moved, measured).as_array()
+
+
+def foot_wrenches(results: Evaluated) -> Array:
+    """Contact wrench on each foot, estimated where no sensor measures it.
+
+    Its force is the foot's share of the whole. The centres of pressure are all off the middles of
+    the soles by the same way, so that the wrenches add up to that of MR-AD.
+
+    Returns:
+        (K, F, 6) about the root origin in root axes [N, N·m]; NaN where it is not known.
+    """
+    wrench, shares = results.wrenches['mr_ad'][:, None], results.ground.shares[..., None]
+    middles = np.stack([sole.corners.mean(axis=1) for sole in results.soles], axis=1)
+    off = middles - np.sum(shares * middles, axis=1, keepdims=True)
+    moments = wrench[..., 3:] + np.cross(off, wrench[..., :3])
+    return np.concatenate([shares * wrench[..., :3], shares * moments], axis=2)
+
+
+def _of_each_foot(name: str, width: int, quantity: Callable[[Evaluated], Array]) -> Topic:
+    """Numbers (K, F, …) of all feet, in the order of the robot file, where they are estimated."""
+
+    def values(results: Evaluated, rig: Rig) -> Values | None:
+        if not rig.feet or 'mr_ad' not in results.wrenches:
+            return None
+        return (quantity(results).reshape(len(results.stamps), -1),)
+
+    return Topic(
+        name, 'std_msgs/msg/Float64MultiArray', '', ('data',), values,
+        like=lambda robot: {'data': [0.0] * (width * len(robot.feet))},
+        of_robot=lambda robot: any(foot.wrench is None for foot in robot.feet),
+    )  # fmt: skip
 
 
 _Quantity = Callable[[Evaluated, Rig], Any]  # (K, …) numbers, or None
@@ -224,6 +255,8 @@ _ROWS = (
         for name in ('contact_wrench', 'momentum_rate')
     ),
     _row('feet/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches.get('cop')),
+    _of_each_foot('feet/contact_probability', 1, lambda e: e.ground.chances),
+    _of_each_foot('feet/estimated_wrenches', 6, foot_wrenches),
     _row('external_wrench', 'Wrench', 'root', external_of, of_robot=_measures_whole_wrench),
     *(
         _row(name, 'Point', 'points', partial(_point, track=track), track == 'ir_md')
@@ -244,6 +277,9 @@ _ROWS = (
 
 TOPICS: Mapping[str, Topic] = {topic.name: topic for topic in _ROWS}
 """Name → topic."""
+
+OF_EACH_FOOT = ('feet/contact_probability', 'feet/estimated_wrenches')
+"""Topics with numbers of all feet, where any has no sensor."""
 
 LIVE: Mapping[str, str] = {
     'mr_ad/izmp_with_covariance': f'{_GEOMETRY}PoseWithCovarianceStamped',
