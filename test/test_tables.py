@@ -95,8 +95,10 @@ def test_the_time_of_a_table(columns, tmp_path):
             np.testing.assert_allclose(stamps, 1 + elapsed * 1e9, rtol=0, atol=1)
             np.testing.assert_array_equal(batch['/table'].received, stamps)
             assert bool(bag.notes) == (name != 'stamp_us')
-    for name, scale, kind in (('t', 1e12, 'no_unit'), ('x', 1.0, 'no_time')):
-        write(path, {name: elapsed * scale, 'q': elapsed})
+    for name, scale, kind in (
+        ('t', 1e12, 'no_unit'), ('x', 1.0, 'no_time'), ('t_s', np.inf, 'no_time')
+    ):  # fmt: skip
+        write(path, {name: (elapsed + 1.0) * scale, 'q': elapsed})
         with raising(BagError, kind) as caught:
             BagReader(path)
         assert '\n' not in str(caught.value)

@@ -87,7 +87,7 @@ class Converter:
 
     def __init__(self, channel: Channel) -> None:
         encoding, msgtype = channel.encoding, channel.msgtype
-        data = channel.definition.encode('latin-1')
+        data = channel.definition.encode('latin-1', errors='replace')
         if encoding not in ('protobuf', 'json') or not data:
             raise BagError(
                 f"it is serialized as '{encoding}'{' without a schema' * (not data)}; only 'cdr' "
@@ -102,7 +102,7 @@ class Converter:
             else:
                 descriptor, self._tree = _protobuf(channel.schema, data)
                 _describe(_protobuf_fields, msgtype, descriptor, types)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             sentence = f"its schema '{channel.schema}' is broken ({error})."
             raise BagError(sentence, kind='broken_definition', msgtype=msgtype) from error
         if channel.schema in _STANDARD:

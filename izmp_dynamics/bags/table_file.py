@@ -34,6 +34,9 @@ _UNITS = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
 _SHORTEST, _LONGEST = 10**5, 10**8
 """A unit without a name is that in which the median time between rows is in this range [ns]."""
 
+_LATEST = 2**31 * 10**9
+"""Later than every stamp that a header can have [ns]."""
+
 _HEADER = f"""std_msgs/Header header
 {{}}
 {'=' * 80}
@@ -133,11 +136,13 @@ class TableFile(Storage):
             )  # fmt: skip
         if not stated:
             self.notes.append(f"'{self.path.name}': column '{name}' is read as a time in {unit}.")
+        known = known & (np.abs(times.astype(np.float64)) * _UNITS[unit] < _LATEST)
+        if not known.any():
+            sentence = f"'{self.path}': column '{name}' has no time before 2038."
+            raise BagError(sentence, kind='no_time', path=self.path)
         stamps = np.zeros(len(times), np.int64)
-        if times.dtype.kind == 'i':
-            stamps += times * _UNITS[unit]
-        else:
-            stamps[known] = np.rint(times[known] * _UNITS[unit])
+        scaled = times[known] * _UNITS[unit]
+        stamps[known] = scaled if times.dtype.kind == 'i' else np.rint(scaled)
         first = int(stamps[known].min())
         if first <= 0:  # of a stamp, this means that there is none
             stamps[known] += 1 - first
