@@ -8,7 +8,7 @@ tilt of the IMU is granted to every order.
 """
 
 from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.stability.ground_plane import joined_corners
 from izmp_dynamics.stability.support_polygon import write_margins
 
-SAMPLES, ENOUGH = 300, 50
+SAMPLES, ENOUGH = 400, 50
 """Instants that are looked at, at most and at least."""
 
 LIFTED = 0.008
@@ -63,19 +63,17 @@ class _Legs:
         motion = evaluation.motion
         assert motion is not None
         self.model, self.feet = motion.model, evaluation.feet
-        rows = np.searchsorted(evaluation.stamps, motion.stamps)
+        few = np.unique(np.linspace(0, len(motion.stamps) - 1, SAMPLES).astype(int))
+        rows = np.searchsorted(evaluation.stamps, motion.stamps[few])
         on = np.zeros(len(evaluation.stamps), np.bool_)
         on[stands] = True
         up = evaluation.normal if evaluation.up is None else evaluation.up
         point = evaluation.tracks['mr_ad'].point
-        corners = np.concatenate([foot.sole for foot in self.feet], axis=1)
-        known = on[rows] & np.isfinite(motion.positions).all(axis=1)
-        known &= np.isfinite(point[rows] + up[rows] + corners[rows].sum(axis=1)).all(axis=1)
-        few = np.flatnonzero(known)
-        few = few[np.unique(np.linspace(0, max(len(few) - 1, 0), SAMPLES).astype(int))[: len(few)]]
-        rows, self.q = rows[few], motion.positions[few]
-        self.up, self.point = up[rows], point[rows]
-        self.com = self.model.com(self.q) if len(few) else self.point
+        places = point[rows] + up[rows] + sum(foot.sole[rows].sum(axis=1) for foot in self.feet)
+        known = on[rows] & np.isfinite(motion.positions[few]).all(axis=1)
+        known &= np.isfinite(places).all(axis=1)
+        rows, self.q = rows[known], motion.positions[few[known]]
+        self.up, self.point, self.com = up[rows], point[rows], self.model.com(self.q)
         self.loaded = np.stack([foot.loaded[rows] for foot in self.feet], axis=1)
         self.measured = all(foot.measured for foot in self.feet)
         self.soles = []
@@ -124,12 +122,11 @@ class _Legs:
         """Other orders of the legs, simple ones first, and other signs of their joints."""
         same, plain = tuple(range(len(self.feet))), np.ones(self.q.shape[1])
         names = [foot.name for foot in self.feet]
-        for legs in sorted(permutations(same), key=lambda p: sum(np.not_equal(p, same))):
-            pairs = [(k, to) for k, to in enumerate(legs) if k < to]
-            if not pairs or any(legs[to] != k for k, to in pairs) or 2 * len(pairs) != sum(
-                np.not_equal(legs, same)
-            ):  # fmt: skip
-                continue
+        swaps = list(combinations(same, 2))
+        twice = [pair for pair in combinations(swaps, 2) if len({*pair[0], *pair[1]}) == 4]
+        for pairs in [*((swap,) for swap in swaps), *twice]:
+            swapped = dict(pairs) | {b: a for a, b in pairs}
+            legs = tuple(swapped.get(k, k) for k in same)
             words = ', '.join(f'{names[a]} with {names[b]}' for a, b in pairs)
             yield _Order(legs, same, plain, f'the joints of the legs are exchanged: {words}')
             if self.measured:
@@ -153,6 +150,7 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     feet = evaluation.feet
     if (
         evaluation.motion is None
+        or not len(evaluation.motion.stamps)
         or 'mr_ad' not in evaluation.tracks
         or not 2 <= len(feet) <= MOST_FEET
         or any(foot.held_joints or not foot.frame for foot in feet)
@@ -170,11 +168,9 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     if least > EXPLAINED * stated.max():
         return
     fits = [order for size, order in left if size <= 1.5 * least + SAME]
-    by_izmp = f'the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the feet that touch'
-    by_feet = (
-        f'for {LOADED * stated[1]:.0%} of the time in the air a foot is measured to be loaded'
-    )
-    why = by_izmp if stated[0] >= 1.0 else by_feet
+    why = f'feet in the air are measured to be loaded for {LOADED * stated[1]:.0%} of that time'
+    if stated[0] >= 1.0:
+        why = f'the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the feet that touch'
     yield Finding(
         'legs_exchanged',
         'warning',

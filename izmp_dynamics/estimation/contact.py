@@ -168,15 +168,11 @@ def as_stated(stated: Array, loaded: Flags, most: int) -> int:
     Returns:
         That foot, or one that carries load.
     """
-    if not (np.where(np.isfinite(stated), stated >= 0.5, loaded)).any():
+    measured = np.where(np.isfinite(stated), stated >= 0.5, loaded)
+    if not measured.any():
         return most
-    for f in range(len(stated)):
-        if np.isfinite(stated[f]):
-            loaded[f] = stated[f] >= 0.5
-    for f in range(len(stated)):
-        if loaded[f] and not loaded[most]:
-            most = f
-    return most
+    loaded[:] = measured
+    return most if loaded[most] else int(np.argmax(loaded))
 
 
 @kernel

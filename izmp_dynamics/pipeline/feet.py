@@ -62,9 +62,7 @@ class FeetStage(Stage):
         self.rig = rig
         self._feet = PackedFeet.of(rig)
         self._counts = tuple(len(foot.polygon) for foot in rig.feet)
-        self._sensed = tuple(
-            foot.sensor is not None or foot.scalar == 'force' for foot in rig.feet
-        )
+        self._sensed = tuple(bool(self._feet.senses[k]) for k in range(len(rig.feet)))
         self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: streams.make(
@@ -75,7 +73,7 @@ class FeetStage(Stage):
                 may_be_stuck=not (foot.normal_only or foot.scalar),
             )
             for foot in rig.feet
-            if foot.measures
+            if foot.sensor or foot.scalar
         }
         super().__init__(self.sensors.values(), streams.patience)
 

@@ -90,11 +90,6 @@ class FootRig:
     radius: float | None = None
     scalar: str = ''
 
-    @property
-    def measures(self) -> bool:
-        """Whether there is a signal of its load."""
-        return self.sensor is not None or bool(self.scalar)
-
 
 @dataclass(frozen=True)
 class Rig:

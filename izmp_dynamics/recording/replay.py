@@ -259,7 +259,7 @@ class Collector:
             held_joints=self.recording.held_joints.get(rig.name, ()),
             sign=1 if wrench is None else wrench.sign,
             frame=rig.sole,
-            measured=rig.measures,
+            measured=bool(rig.sensor or rig.scalar),
         )
 
     def _join(self, column: str) -> npt.NDArray[Any]:

@@ -66,8 +66,7 @@ class SignalTopics:
                     'contact_only',
                     'note',
                     f'There is no measured CoP: of {list_names(flagged)} only contact is '
-                    'measured. How they share the load is estimated; where contact says that none '
-                    'carries while the motion says so, contact is estimated, too.',
+                    'measured. How they share the load is estimated, and contact where none is.',
                 )
             )
         if without:
