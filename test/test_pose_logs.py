@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.errors import ReplayError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.calibration.calibrate import estimate_corrections
 from izmp_dynamics.calibration.result import sentences
 from izmp_dynamics.draft.write import write_draft
@@ -101,6 +102,22 @@ def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted):
     assert scatters[1] < 0.006
     assert max(followed[0]) < 0.5
     assert min(followed[1]) > 0.95
+
+
+def too_soon(draft):
+    """A pose of 50 Hz, of which three have the stamp of 12 ms before."""
+    pose = draft[POSE].rows(slice(None, None, 10))
+    pose['header.stamp'][[100, 180, 260]] -= 12_000_000
+    draft.replace(POSE, pose)
+
+
+def test_a_pose_that_comes_too_soon_is_no_push(drafted):
+    bag, robot, _ = drafted(too_soon)
+    evaluation = evaluate_bag(bag, dataclasses.replace(robot, filter=Filter(half_width=0.06)))
+    (health,) = (each for each in evaluation.health if each.topic == POSE)
+    assert health.gated[Fault(Reason.STAMP_TOO_CLOSE)] == 3
+    gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(gap)) < 0.005
 
 
 @pytest.mark.parametrize('half_width', [None, 0.05])

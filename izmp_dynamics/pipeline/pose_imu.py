@@ -6,10 +6,13 @@ specific force from that and gravity. Motion capture noise grows with the square
 the way, and MR-AD is then no longer independent of the pose that IR-MD uses.
 """
 
-import numpy as np
+from collections import deque
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.base.faults import Faults
+import numpy as np
+import numpy.typing as npt
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
@@ -18,6 +21,13 @@ from izmp_dynamics.signals.stage import Streams
 
 _MOST_WAITING = 1000
 
+SOONEST = 0.6
+"""A pose that follows the one before in less than this part of the usual time has a stamp that is
+not its instant: twice differenced, that is an acceleration like none of the robot's [-]."""
+
+USUAL = 9
+"""Intervals before, of which the median is the usual one."""
+
 
 class PoseImu:
     """Derives the samples of an IMU at the frame whose pose is measured, in its axes.
@@ -25,6 +35,9 @@ class PoseImu:
     Args:
         rig: the robot.
         streams: of its signals.
+
+    Attributes:
+        faults: poses that came too soon; what else is wrong with them the position's stream says.
     """
 
     def __init__(self, rig: Rig, streams: Streams) -> None:
@@ -39,18 +52,16 @@ class PoseImu:
             correction=rig.position.correction.timing(),
             may_be_stuck=True,
         )
+        self.faults = Faults()
         self.reset()
-
-    @property
-    def faults(self) -> Faults:
-        """Poses that could not be used, by reason."""
-        return self._stream.faults
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""
         self._stream.reset()
         self._halves: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
         self._poses = Samples.empty(7)
+        self._newest: int | None = None
+        self._intervals: deque[int] = deque(maxlen=USUAL)
 
     def push_position(self, samples: Samples) -> Samples:
         """Take positions (T, 3) [m]; return the samples (K, 6) of the IMU that follow."""
@@ -83,6 +94,7 @@ class PoseImu:
 
     def _derive(self, usable: Samples) -> Samples:
         """Difference the poses; each needs the next one, so it comes one sample later."""
+        usable = usable.rows(self._timely(usable.stamps))
         self._poses = self._poses.followed_by(usable)
         if len(self._poses) < 3:
             return Samples.empty(6)
@@ -94,6 +106,19 @@ class PoseImu:
         steps = np.diff(poses.stamps) / NANOSECONDS
         near = np.maximum(steps[1:], steps[:-1]) <= self._stream.buffer.reach
         return derived.rows(near)
+
+    def _timely(self, stamps: Stamps) -> npt.NDArray[np.bool_]:
+        """(T,) the poses that do not follow the one before too soon; others are counted."""
+        timely = np.ones(len(stamps), dtype=np.bool_)
+        for k, stamp in enumerate(stamps.tolist()):
+            if self._newest is not None:
+                if len(self._intervals) == USUAL:
+                    usual = sorted(self._intervals)[USUAL // 2]
+                    timely[k] = stamp - self._newest >= SOONEST * usual
+                self._intervals.append(stamp - self._newest)
+            self._newest = stamp
+        self.faults[Fault(Reason.STAMP_TOO_CLOSE)] += np.count_nonzero(~timely)
+        return timely
 
 
 def imu_of_poses(poses: Samples, gravity: float) -> Samples:

@@ -255,6 +255,8 @@ class Stages:
         if 'ir_md' in self.computes or self.needs_world:
             faults |= {result.signal: result.faults for result in self.later_results}
         faults[oriented.stream.signal] = faults[oriented.stream.signal] + oriented.faults
+        if self._pose_imu is not None:
+            faults['position'] = faults['position'] + self._pose_imu.faults
         for signal, gate in self.clock_gates.gates.items():
             if signal != 'orientation':  # whose messages are counted elsewhere
                 faults[signal] = faults.get(signal, Faults()) + gate.faults

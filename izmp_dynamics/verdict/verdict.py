@@ -493,6 +493,8 @@ def _pushed(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _An
     if not pushed:
         return _pushed_briefly(scene, track, forces)
     push, inside = by(pushed[0]), min(found.cop_margin for found in pushed)
+    if push is None and _is_far_off(scene, track):
+        return None
     acted = [each for each in map(by, pushed) if each is not None]
     variant = '' if push is None else '/by' if inside > TOLERANCE else '/edge'
     return _ends_soon_after(scene, acted) or (f'pushed{variant}', {
