@@ -174,7 +174,7 @@ def test_an_error_that_changes_with_the_motion_is_no_bias(frequency, changes):
 
 @pytest.mark.parametrize('cop_limit', [0.2, None])
 def test_a_point_that_is_often_farther_off_than_the_soles_reach_is_not_judged_by(cop_limit):
-    """It is neither marginal nor unstable with the CoP at the edge, nor pushed with that inside."""
+    """Neither marginal nor unstable with the CoP at the edge, nor pushed with that inside."""
     often = lambda time: sum(bump(at, 0.5, 0.6)(time) for at in (2.0, 4.0, 6.0, 8.0))  # noqa: E731
     verdict = verdict_of(standing(offset=often, cop_limit=cop_limit))
     assert (verdict.state, verdict.reason) == ('unclear', 'noise')
