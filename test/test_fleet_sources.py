@@ -142,7 +142,7 @@ def test_a_folder_that_cannot_be_read_is_a_row(logs, monkeypatch):
     refused = find_bags([str(logs)])[-1]
     assert (refused.url, refused.files) == (f'{logs}/b', ())
     assert refused.problem == f"'{logs}/b' cannot be read: Permission denied."
-    ((row,), tasks) = _tasks([refused], None, None, False)[::-1]
+    ((row,), tasks) = _tasks([refused], None, False)[::-1]
     assert (row['state'], row['error'], tasks) == ('error', refused.problem, [])
 
 

@@ -551,9 +551,10 @@ def test_a_cut_says_where_and_when(tmp_path, samples, name):
     assert 0.4 < len(found) / len(sample.whole) < 0.6
 
 
-def test_a_cut_database_says_how_to_recover_it(tmp_path, samples):
+@pytest.mark.parametrize('size', [50_000, -5])
+def test_a_cut_database_says_how_to_recover_it(tmp_path, samples, size):
     data = samples['sqlite3'].data
-    cut = samples['sqlite3'].corrupted(tmp_path, data[: len(data) // 2])
+    cut = samples['sqlite3'].corrupted(tmp_path, data[:size])
     with raising(BagError, 'not_rosbag2', path=cut) as caught:
         BagReader(cut)
     assert f'sqlite3 {cut.name} .recover' in str(caught.value)

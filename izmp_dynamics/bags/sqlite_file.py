@@ -75,6 +75,9 @@ class SqliteFile(Storage):
         self._size = path.stat().st_size
         self._connect(scratch)
         try:
+            (page,) = self._query('PRAGMA page_size').fetchone()
+            if path.stat().st_size % page:  # sqlite would read zeros behind the end
+                raise sqlite3.DatabaseError('it is malformed: its last page is cut off')
             self.channels = self._read_channels()
             if not self._columns('messages') >= _MESSAGES:
                 raise sqlite3.DatabaseError('it has no table of messages')

@@ -39,9 +39,10 @@ def graph_listeners(robot: RobotFile) -> dict[str, frozenset[str]]:
     """
     found = defaultdict[str, set[str]](set)
     for name, task in SEPARATE.items():
-        for signal in task.signals(robot):
+        signals = task.signals(robot)
+        for signal in signals:
             found[signal.topic].add(name)
-        if not task.sensors and not task.is_idle(robot):
+        if not signals and not task.is_idle(robot):
             found['joint_kinematics'].add(name)
     return {topic: frozenset(names) for topic, names in found.items()}
 

@@ -67,7 +67,9 @@ def player_document(
     scene: Scene, summary: Summary, plots: Iterable[Plot], block: Block
 ) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
-    playback = play_back(scene, summary.events)
+    playback, worst = play_back(scene, summary.events), summary.verdict.margin_time
+    if summary.judged is not None and summary.verdict.margin_of != 'capture point':
+        worst = summary.judged.averaged_margin_time  # where it is deepest, not where that begins
     shapes: list[Shape] = []
     remark = 'The joints are not known, so the robot itself is not shown.'
     if scene.evaluation.motion is not None and playback.bodies.shape[1]:
@@ -78,7 +80,7 @@ def player_document(
         'robot': summary.robot,
         'duration': scene.timeline.duration,
         'start': str(summary.start_stamp),  # more digits than a number has there
-        'worst': float(np.nan_to_num(summary.verdict.margin_time)),
+        'worst': float(np.nan_to_num(worst)),
         'weight': scene.weight,
         'judged': summary.verdict.judged_by,
         'remark': remark,
