@@ -222,7 +222,8 @@ def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
 
     run, file = walk
     chosen = tuple(unit for unit in file.segments if unit.link in ('trunk', 'l_foot'))
-    file = replace(file, segments=chosen)
+    feet = tuple(replace(foot, wrench=None) for foot in file.feet)  # contact is estimated
+    file = replace(file, segments=chosen, feet=feet)
     record(run, file, tmp_path / 'walk', files=files_of(file, noisy=False))
     command = [sys.executable, '-m', 'izmp_dynamics.cli.main']
     robot = ['--robot', str(tmp_path / 'walk' / 'robot.yaml')]
@@ -234,11 +235,15 @@ def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
             cwd=ROOT, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-    points = []
+    points, chances = [], []
     for bag in (tmp_path / 'live', tmp_path / 'again' / 'bag'):
         with BagReader(bag) as reader:
-            batch = next(iter(reader.batches(['/mr_ad/izmp'], 1e6)))['/mr_ad/izmp']
-            points.append(pose_batch(batch))
+            names = ['/mr_ad/izmp', '/feet/contact_probability']
+            batch = next(iter(reader.batches(names, 1e6)))
+            points.append(pose_batch(batch[names[0]]))
+            chances.append(batch[names[1]].decode().column('data'))
+    np.testing.assert_allclose(*chances, rtol=0, atol=1e-9)  # no foot has a sensor here
+    assert 0.1 < chances[0].mean() < 0.9
     order = np.argsort(points[0].stamps)
     np.testing.assert_array_equal(points[0].stamps[order], points[1].stamps)
     np.testing.assert_allclose(points[0].positions[order], points[1].positions, rtol=0, atol=1e-9)
