@@ -153,6 +153,8 @@ def test_contact_is_certain_of_no_foot_in_flight_and_nothing_is_said_of_what_is_
     stated = estimate((0.0, 0.02), stated=(np.nan, 0.0), probable=True)[2]
     assert stated[0] > 0.9
     assert stated[1] == 0.0
+    dead = estimate((0.0, 0.1), stated=(0.0, 0.0), probable=True)[2]
+    assert 0.9 < dead[0] < 1.0
 
 
 def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_as_in_replay(rig):

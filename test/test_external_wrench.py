@@ -294,6 +294,15 @@ def test_a_push_seen_through_the_filter_has_its_true_size_and_ends():
     assert plain.size < 38.0  # the mean counts the ends that the filter has smoothed
 
 
+@pytest.mark.parametrize('width', [0.0, 0.02])
+def test_a_push_ends_where_the_stamps_jump(width):
+    stamps, force = stamped(1000), np.zeros((1000, 3))
+    stamps[513:] += 5 * SECOND
+    force[500:513] = [0.0, 40.0, 0.0]
+    ((found,), _) = found_with_level(stamps, force, WEIGHT, width)
+    assert (found.end - stamps[513] + 5 * SECOND) / SECOND == pytest.approx(0.0, abs=0.05)
+
+
 def test_a_push_at_the_end_of_the_log_ends_there():
     force = np.zeros((50, 3))
     force[45:] = [0.0, 0.0, 30.0]

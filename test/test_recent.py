@@ -47,10 +47,11 @@ def live(evaluation, up=None, falls=None):
     return judged(evaluation, up, falls).events
 
 
-def judged(evaluation, up=None, falls=None):
+def judged(evaluation, up=None, falls=None, sensors=()):
     """What is found in the last seconds of an evaluation."""
     feet = [
-        SimpleNamespace(name=foot.name, wrench=None, normal_only=False) for foot in evaluation.feet
+        SimpleNamespace(name=foot.name, wrench=None, sensors=sensors, normal_only=bool(sensors))
+        for foot in evaluation.feet
     ]
     robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
     recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
@@ -65,6 +66,14 @@ def tipped(evaluation, start=6.0, within=0.6):
     turned = np.radians(88.0) * share**2
     forward = evaluation.nif_R_root()[:, 0]
     return np.cos(turned)[:, None] * evaluation.normal - np.sin(turned)[:, None] * forward
+
+
+def test_forces_that_are_counts_get_the_factor():
+    evaluation = standing(duration=6.0)
+    feet = tuple(replace(foot, normal_force=0.4 * foot.normal_force) for foot in evaluation.feet)
+    found = judged(replace(evaluation, feet=feet), sensors=('force',)).findings
+    (unit,) = (finding for finding in found if finding.kind == 'foot_unit')
+    assert 'multiply force.field by 2.5;' in unit.sentence
 
 
 def test_a_robot_that_tips_over_with_its_soles_falls_where_the_vertical_is_known():

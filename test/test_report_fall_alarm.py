@@ -79,6 +79,12 @@ def test_of_what_moves_as_the_recording_begins_the_first_steps_are_no_fall():
     assert (longer.fall_alarm.count, longer.fall_alarm.probability) == (0, 0.004)
     falls = alarmed(falling(start=1.0), (0.0, 2.0)).fall_alarm
     assert falls.count == 1
+    dips = alarmed(falling(start=1.0), (0.0, 0.3), (0.31, 2.0)).fall_alarm
+    assert dips.count >= 1
+    dips = alarmed(standing(duration=4.0), (0.0, 0.3), (0.31, 4.1))
+    assert dips.verdict.reason == 'open_end'
+    window = replace(walking(duration=8.0), begins=False)  # of a robot that has run for longer
+    assert alarmed(window, (0.0, 1.4)).fall_alarm.count == 1
     lasts = alarmed(standing(duration=4.0), (0.0, 4.1))
     assert lasts.verdict.reason == 'open_end'
     rocking = alarmed(standing(duration=4.0), (1.0, 1.3)).fall_alarm

@@ -148,7 +148,7 @@ def carrying(
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
     most = as_stated(stated, loaded, most)
     for f in range(feet):
-        if np.isfinite(stated[f]):
+        if np.isfinite(stated[f]) and loaded[f] == (stated[f] >= 0.5):
             chances[f] = 1.0 if loaded[f] else 0.0
     _share(level, zmp, foot, most, loaded, shares)
     return int(shares.argmax())
@@ -158,7 +158,8 @@ def carrying(
 def as_stated(stated: Array, loaded: Flags, most: int) -> int:
     """Change which feet (F,) carry load into what sensors say, unless then none did.
 
-    So a sensor that is dead, or a threshold that is too high, leaves the estimate as it is.
+    So where all sensors are dead, or their thresholds too high, the estimate stays as it is. One
+    that is dead beside another that is loaded is believed.
 
     Args:
         stated: (F,) 1 where a foot carries load, 0 where it does not; NaN: not measured.

@@ -37,7 +37,7 @@ LEAST_PART = 0.02
 
 NO_NOISE = 6.0
 """Standard deviations of the mean over a window from which on it is no noise: of 100 h of normal
-noise at 125 Hz, three windows are larger."""
+noise at 125 Hz, three windows of each length are larger."""
 
 SHORTEST = 0.02
 """Shortest duration of a push; shorter ones may be outliers [s]."""
@@ -191,10 +191,12 @@ class _Finder:
         rows = slice(max(0, begin - reach), end + reach)
         known = finite_rows(self._gap[rows])
         time, gap = self._time[rows][known], self._gap[rows][known]
-        ends, shape = self._time[[begin, min(end, len(self._time) - 1)]], np.ones(len(time))
+        last = min(self._time[min(end, len(self._time) - 1)], self._time[end - 1] + step)
+        ends, shape = np.array([self._time[begin], last]), np.ones(len(time))
         if width:
             ends = self._refined(time, gap / self._scatter, ends)
             shape = _smoothed(time, ends, width)
+            ends = np.clip(ends, self._time[0], self._time[-1])
         force = shape @ gap / (shape @ shape)
         slope = max(float(np.linalg.norm(force / self._scatter)), 1e-9)
         sigma = np.hypot(np.sqrt(1.5 * width * step) / slope, step / np.sqrt(12.0))

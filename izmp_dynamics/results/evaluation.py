@@ -158,6 +158,7 @@ class Evaluation:
             that is not known, None without any.
         fall_alarm: (K,) whether the fall alarm is raised; None without a probability.
         fall_assumed: (K,) whether no orientation was measured for them; None where not known.
+        begins: whether the first instant is that of the recording, not of a window in it.
         filtering: the filter that all signals passed, in words; empty without one.
         filter_bandwidth: of that filter [Hz].
         motion: the robot's joints, at about 50 Hz; None where only the evaluated values are known.
@@ -189,6 +190,7 @@ class Evaluation:
     fall_probability: Array | None = None
     fall_alarm: npt.NDArray[np.bool_] | None = None
     fall_assumed: npt.NDArray[np.bool_] | None = None
+    begins: bool = True
     filtering: str = ''
     filter_bandwidth: float = math.inf
     motion: Motion | None = None

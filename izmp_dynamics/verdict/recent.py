@@ -195,6 +195,7 @@ class Recent:
             feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
             world_p_root=None,
             world_R_root=None,
+            begins=instants[0].stamp == self._start,
             filter_bandwidth=math.inf if width is None else bandwidth(width),
             external_force=(wrenches['mr_ad'] - wrenches['cop'])[:, :3] if whole else None,
         )
@@ -212,6 +213,7 @@ class Recent:
             share=np.concatenate([ground.shares[:, k] for ground in grounds]),
             axes=np.concatenate([ground.soles[k].R for ground in grounds]),
             normal_only=stated.normal_only,
+            measured=bool({*stated.sensors} - {'wrench'}),  # a wrench's place is not known here
             sign=stated.wrench.sign if stated.wrench else 1,
         )
 

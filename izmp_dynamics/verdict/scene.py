@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.stability.alarm_rule import HOLD
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
@@ -83,14 +84,27 @@ class Scene(Posture):
         probability, raised = self.evaluation.fall_probability, self.evaluation.fall_alarm
         if probability is None or raised is None:
             return None
-        begun = int(np.argmax(probability < LIKELY))
-        if self.timeline.duration < self.falls_for and not (probability < LIKELY).any():
-            begun = len(probability)
-        if begun and not self.lies[:begun].any():
+        begun = self._steps_begin(probability) if self.evaluation.begins else 0
+        if begun and not self.lies[self.timeline.time <= self._falls_until(begun)].any():
             probability, raised = probability.copy(), raised.copy()
             probability[:begun] = np.nan
             raised[: begun + int(np.argmin(np.append(raised[begun:], False)))] = False
         return probability, raised
+
+    def _steps_begin(self, probability: Array) -> int:
+        """Row from which on no fall is likely for as long as an alarm lasts; 0 without any."""
+        time, likely = self.timeline.time, probability >= LIKELY
+        if self.timeline.duration < self.falls_for and likely.all():
+            return len(probability)
+        rows = np.flatnonzero(likely)
+        if not len(rows) or np.isfinite(probability[: rows[0]]).any():
+            return 0
+        pauses = np.flatnonzero(np.diff(time[rows]) > HOLD)
+        last = int(rows[pauses[0] if len(pauses) else -1])
+        return last + 1 if time[-1] - time[last] > HOLD else 0
+
+    def _falls_until(self, row: int) -> float:
+        return float(self.timeline.time[min(row, len(self.timeline.time) - 1)]) + self.falls_for
 
     def judged_margin(self, name: str) -> Array:
         """(K,) margin of the averaged point [m]; NaN where the track does not count."""

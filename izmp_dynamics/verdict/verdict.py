@@ -96,10 +96,10 @@ class Verdict:
         judged_by: name of the track that the verdict rests on; None without one.
         uncertainty: the averaged point is right within this distance for 95 % of the time, as far
             as its error is known [m]; NaN without a track.
-        margin: that decides [m]: the smallest of the averaged point, without excursions that are
-            put down to errors, or where the robot steps in time that of the capture point at a
-            touchdown; NaN without one.
-        margin_time: when [s].
+        margin: that decides [m]: where the robot trots that of the capture point at a touchdown;
+            else, negative, of the deepest excursion that is not put down to an error, or without
+            any the smallest of the averaged point; NaN without one.
+        margin_time: when, of an excursion when it began [s].
         margin_of: 'averaged point' or 'capture point'.
         room: half the smallest width of the support polygon, over the phases that last [m].
         time_constant: √(h/g) of the COM's initial height h [s].
