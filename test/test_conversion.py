@@ -2,13 +2,16 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 from mcap.writer import CompressionType, Writer
 
+from izmp_dynamics.bags.conversion import Converter, _protobuf_fields
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.base.errors import BagError, MissingDependencyError, ReplayError
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
@@ -201,6 +204,62 @@ def test_values_that_are_absent_and_messages_that_are_broken(file, tmp_path):
     _, found = columns(path, '/imu', ['stamp', 'rates', 'acceleration', 'q'])
     assert found[:3] == [[2 * 10**9 + 1], [[0.0, 2.0]], [[1.0, 0.0, 0.0]]]
     np.testing.assert_array_equal(found[3], [[np.nan] * 4])
+
+
+def test_whole_numbers_that_are_absent_are_nan(tmp_path):
+    """Also where null is allowed; a name that ROS does not allow costs its field alone."""
+    whole, maybe = {'type': 'integer'}, {'type': ['number', 'null']}
+    schema = record(
+        force=whole, counts={'type': ['array', 'null'], 'items': whole}, load=maybe,
+        größe=NUMBER, länge=record(x=NUMBER),
+    )  # fmt: skip
+    full = {'force': 2**40, 'counts': [1, None], 'load': 0.5, 'größe': 1.0, 'länge': {'x': 1.0}}
+    raws = (json.dumps(tree).encode() for tree in (full, {'force': None, 'counts': [1, 2]}))
+    schemas = {'foot': ('a.Foot', json.dumps(schema, ensure_ascii=False).encode())}
+    messages = [('foot', stamp, raw) for stamp, raw in enumerate(raws, 5)]
+    path = write(tmp_path / 'log.mcap', 'json', schemas, messages)
+    decoded, found = columns(path, '/foot', ['force', 'counts', 'load'])
+    assert decoded.broken == 0
+    expected = [2**40, np.nan], [[1, np.nan], [1, 2]], [0.5, np.nan]
+    for values, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(values, wanted)
+
+
+def protobuf_whole():
+    """Schema of a.Foot: `tick`, which is always there, and `force`, which may be absent."""
+    pb2 = pytest.importorskip('google.protobuf.descriptor_pb2', reason='protobuf is missing')
+    file = pb2.FileDescriptorProto(name='foot', package='a', syntax='proto3')
+    foot = file.message_type.add(name='Foot')
+    foot.oneof_decl.add(name='_force')
+    foot.field.add(name='tick', number=1, type=INT32, label=1)
+    foot.field.add(
+        name='force', number=2, type=INT32, label=1, proto3_optional=True, oneof_index=0
+    )
+    return pb2.FileDescriptorSet(file=[file]).SerializeToString()
+
+
+def test_whole_numbers_of_protobuf_that_may_be_absent(tmp_path):
+    messages = [('foot', 5, b''), ('foot', 6, b'\x08\x03\x10\x00')]  # tick 3, force 0
+    schemas = {'foot': ('a.Foot', protobuf_whole())}
+    path = write(tmp_path / 'log.mcap', 'protobuf', schemas, messages)
+    _, found = columns(path, '/foot', ['tick', 'force'])
+    np.testing.assert_array_equal(found, [[0, 3], [np.nan, 0]])
+
+
+def test_protobuf_before_it_knew_is_repeated():
+    """Until 6.30 a field has a label alone."""
+    shared = {'type': DOUBLE, 'message_type': None, 'has_presence': False, 'LABEL_REPEATED': 3}
+    fields = [SimpleNamespace(name=f'q{label}', label=label, **shared) for label in (1, 3)]
+    found = _protobuf_fields('', SimpleNamespace(fields=fields))
+    assert [is_array for _, _, is_array, _ in found] == [False, True]
+
+
+def test_what_protobuf_lacks_is_not_blamed_on_the_schema(monkeypatch):
+    data = protobuf_whole().decode('latin-1')
+    channel = Channel('/foot', 'a/msg/Foot', 'protobuf', data, schema='a.Foot')
+    monkeypatch.delattr('google.protobuf.message_factory.GetMessageClass')
+    with pytest.raises(AttributeError, match='GetMessageClass'):
+        Converter(channel)
 
 
 def test_what_cannot_be_converted_is_named(tmp_path, monkeypatch):

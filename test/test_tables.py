@@ -104,6 +104,41 @@ def test_the_time_of_a_table(columns, tmp_path):
         assert '\n' not in str(caught.value)
 
 
+def test_of_several_times_that_of_the_rows_dates_them(tmp_path):
+    """By its exact name, else the one that ascends, else that with the shortest name."""
+    path, rows = tmp_path / 'log.csv', np.arange(1, 6)
+    ascending, busy = rows * 10**7, np.array([3.0, 1.0, 2.0, 5.0, 4.0])
+    for name, other in (
+        ('timestamp_ns', 'cpu_time_ms'), ('log_timestamp_ns', 'cpu_time_ms'),
+        ('time_ns', 'cpu_stamp_ms'),
+    ):  # fmt: skip
+        write(path, {other: busy, name: ascending, 'q': busy})
+        with BagReader(path) as bag:
+            (batch,) = bag.batches(['/table'])
+            np.testing.assert_array_equal(batch['/table'].received, ascending)
+            (note,) = bag.notes
+        assert f"column '{name}' is read as a time in ns and dates the rows, not {other}." in note
+    write(path, {'gpu_load_time_ms': busy, 'cpu_time_ms': busy[::-1], 'q': busy})
+    with BagReader(path) as bag:
+        assert any("column 'cpu_time_ms'" in note for note in bag.notes)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    path = tmp_path / 'log.csv'
+    path.write_text('t,q,q\n0.01,1,2\n0.02,3,4\n')
+    with raising(BagError, 'column_twice') as caught:
+        BagReader(path)
+    assert "several columns called 'q'" in str(caught.value)
+    arrow = pytest.importorskip('pyarrow', reason='pyarrow is missing, which reads Parquet')
+    numbers = np.arange(1, 4) * 10**7
+    table = arrow.table([numbers.astype('datetime64[ns]'), numbers], ['time', 'time_ns'])
+    path = tmp_path / 'log.parquet'
+    pytest.importorskip('pyarrow.parquet').write_table(table, path)
+    with raising(BagError, 'column_twice') as caught:
+        BagReader(path)
+    assert "called 'time_ns'" in str(caught.value)
+
+
 def test_what_is_wrong_in_a_table_is_counted_and_named(log, robot_file, columns, tmp_path):
     with raising(ReplayError, 'unknown_field') as caught:
         evaluate_bag(log, robot_file(names=['l_knee'], positions='knee'))

@@ -3,7 +3,8 @@
 Their schema in the file becomes the definition of a ROS type: `my.robot.State` is
 my_robot/msg/State, with its numbers, texts, times, messages, and arrays of these. Schemas of
 Foxglove that mean what a standard type means become that type. From there on messages are read as
-all others. Floating-point numbers that a message does not have are NaN.
+all others. Numbers that a message does not have are NaN, so a whole number that may be absent is
+a float64.
 """
 
 import json
@@ -28,14 +29,14 @@ _Field = tuple[str, str, bool, tuple[str, Any] | None]
 
 _TIME, _PART = 'builtin_interfaces/msg/Time', f'\n{"=" * 80}\nMSG: '
 _TIMES = ({'sec', 'nsec'}, {'sec', 'nanosec'})
-_FIELD = re.compile(r'[A-Za-z]\w*')
+_FIELD = re.compile(r'[A-Za-z]\w*', re.ASCII)
 _PROTOBUF = (
     '', 'float64', 'float32', 'int64', 'uint64', 'int32', 'uint64', 'uint32', 'bool', 'string', '',
     '', '', 'uint32', 'int32', 'int32', 'int64', 'int32', 'int64',
 )  # fmt: skip
 """ROS type by the number of protobuf's type."""
 
-_JSON = {'number': 'float64', 'integer': 'int64', 'boolean': 'bool', 'string': 'string'}
+_JSON = {'number': 'float64', 'integer': 'float64', 'boolean': 'bool', 'string': 'string'}
 
 
 def _header(tree: Tree, frame: str = 'frame_id') -> Tree:
@@ -103,6 +104,8 @@ class Converter:
                 descriptor, self._tree = _protobuf(channel.schema, data)
                 _describe(_protobuf_fields, msgtype, descriptor, types)
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            if encoding == 'protobuf' and isinstance(error, AttributeError):
+                raise  # protobuf lacks it, not the schema
             sentence = f"its schema '{channel.schema}' is broken ({error})."
             raise BagError(sentence, kind='broken_definition', msgtype=msgtype) from error
         if channel.schema in _STANDARD:
@@ -149,23 +152,39 @@ def _describe(
     own = types[msgtype] = []
     above = (*above, msgtype)
     for name, kind, is_array, inner in fields(msgtype, schema):
+        if not _FIELD.fullmatch(name):
+            continue
         if inner is not None and inner[0] not in above:
             kind = inner[0].replace('/msg/', '/')
             _describe(fields, *inner, types, above)
-        if kind and _FIELD.fullmatch(name):
+        if kind:
             own.append(f'{kind}{"[]" * is_array} {name}')
+
+
+def _json_kinds(part: Any) -> set[str]:
+    """What a value may be, apart from null."""
+    kinds = part.get('type', ())
+    return {kinds} if isinstance(kinds, str) else {*kinds} - {'null'}
 
 
 def _json_fields(msgtype: str, schema: Any) -> Iterator[_Field]:
     for name, part in schema.get('properties', {}).items():
-        is_array = part.get('type') == 'array'
+        is_array = _json_kinds(part) == {'array'}
         part = part.get('items', {}) if is_array else part
-        kind, inner = _JSON.get(part.get('type'), ''), None
+        kinds = {_JSON.get(kind, '') for kind in _json_kinds(part)}
+        kind, inner = kinds.pop() if len(kinds) == 1 else '', None
         if set(part.get('properties', ())) in _TIMES:
             kind = 'builtin_interfaces/Time'
         elif 'properties' in part:
             inner = f'{msgtype}_{name}', part
         yield name, kind, is_array, inner
+
+
+def _is_repeated(field: Any) -> bool:
+    """As protobuf says it since 6.31, or before, which 7 no longer does."""
+    if hasattr(field, 'is_repeated'):
+        return bool(field.is_repeated)
+    return bool(field.label == field.LABEL_REPEATED)
 
 
 def _protobuf_fields(_: str, descriptor: Any) -> Iterator[_Field]:
@@ -175,7 +194,9 @@ def _protobuf_fields(_: str, descriptor: Any) -> Iterator[_Field]:
             kind = 'builtin_interfaces/Time'
         elif part is not None and not part.GetOptions().map_entry:
             inner = _type(part.full_name), part
-        yield field.name, kind, field.is_repeated, inner
+        elif 'int' in kind and field.has_presence:
+            kind = 'float64'
+        yield field.name, kind, _is_repeated(field), inner
 
 
 def _protobuf(schema: str, data: bytes) -> tuple[Any, Callable[[bytes], Tree]]:
@@ -198,7 +219,7 @@ def _protobuf(schema: str, data: bytes) -> tuple[Any, Callable[[bytes], Tree]]:
         """Fields that are there; zero is not in the bytes of a field that is always there."""
         kind = node.DESCRIPTOR
         if kind.full_name not in zeros:
-            always = [x.name for x in kind.fields if not (x.is_repeated or x.has_presence)]
+            always = [x.name for x in kind.fields if not (_is_repeated(x) or x.has_presence)]
             zeros[kind.full_name] = dict.fromkeys(always, 0)
         found: dict[str, Any] = dict(zeros[kind.full_name])
         for field, value in node.ListFields():
@@ -207,7 +228,7 @@ def _protobuf(schema: str, data: bytes) -> tuple[Any, Callable[[bytes], Tree]]:
             elif field.message_type.GetOptions().map_entry:
                 continue
             else:
-                is_array = field.is_repeated
+                is_array = _is_repeated(field)
                 found[field.name] = [tree(x) for x in value] if is_array else tree(value)
         return found
 

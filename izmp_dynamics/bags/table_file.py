@@ -6,7 +6,8 @@ Usage::
 
 A column's name becomes that of a field: `__time` is time, `hip.q [rad]` is hip_q_rad. Columns
 without any number are no fields; elsewhere what is no number is NaN. The column with the time
-dates the rows, as `header.stamp` and as the time of recording.
+dates the rows, as `header.stamp` and as the time of recording; of several, that called `time`,
+`stamp`, `timestamp` or `t`, else one that ascends, else the shortest name.
 """
 
 import csv
@@ -29,7 +30,7 @@ TABLES = ('.csv', '.tsv')
 PARQUET = b'PAR1'
 """How such a file begins."""
 
-_TIME = re.compile(r'(?:t|(?:.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
+_TIME = re.compile(r'(?:t|(.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
 _UNITS = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
 _SHORTEST, _LONGEST = 10**5, 10**8
 """A unit without a name is that in which the median time between rows is in this range [ns]."""
@@ -54,7 +55,8 @@ class TableFile(Storage):
     """A table; see `storage.Storage` for the attributes.
 
     Raises:
-        BagError: it has no rows, no numbers or no time, or cannot be read.
+        BagError: it has no rows, no numbers or no time, or two columns of one name, or cannot be
+            read.
         MissingDependencyError: pyarrow is missing, which reads Parquet.
     """
 
@@ -103,6 +105,8 @@ class TableFile(Storage):
         for name, texts in zip(names, zip(*whole, strict=True), strict=False):
             numbers, wrong = _numbers(texts)
             if not np.isnan(numbers).all():
+                if name in columns and name:
+                    raise _twice(self.path, name)
                 columns[name] = numbers
                 if wrong:
                     self.notes.append(
@@ -120,11 +124,13 @@ class TableFile(Storage):
                 f'numbers in: {list_names(list(columns)) if columns else "no column"}.',
                 kind='no_time', path=self.path,
             )  # fmt: skip
-        name = min(names, key=len)
+        name = min(
+            names, key=lambda each: (bool(names[each][1]), not _ascends(columns[each]), len(each))
+        )
         times = columns[name]
         known = np.isfinite(times)
         step = float(np.median(np.abs(np.diff(times[known])))) if known.sum() > 1 else 0.0
-        stated = (names[name][1] or '').lower().removesuffix('ec')
+        stated = (names[name][2] or '').lower().removesuffix('ec')
         unit = stated or next(
             (u for u, ns in _UNITS.items() if _SHORTEST <= step * ns < _LONGEST), ''
         )
@@ -134,8 +140,12 @@ class TableFile(Storage):
                 f'{step:.3g} apart; put it into its name, as in {name}_ms (s, ms, us, ns).',
                 kind='no_unit', path=self.path, column=name,
             )  # fmt: skip
-        if not stated:
-            self.notes.append(f"'{self.path.name}': column '{name}' is read as a time in {unit}.")
+        if not stated or len(names) > 1:
+            others = list_names([each for each in names if each != name])
+            dates = f' and dates the rows, not {others}' if len(names) > 1 else ''
+            self.notes.append(
+                f"'{self.path.name}': column '{name}' is read as a time in {unit}{dates}."
+            )
         known = known & (np.abs(times.astype(np.float64)) * _UNITS[unit] < _LATEST)
         if not known.any():
             sentence = f"'{self.path}': column '{name}' has no time before 2038."
@@ -147,6 +157,17 @@ class TableFile(Storage):
         if first <= 0:  # of a stamp, this means that there is none
             stamps[known] += 1 - first
         return stamps
+
+
+def _twice(path: Path, name: str) -> BagError:
+    sentence = f"'{path}' has several columns called '{name}'; give each a name of its own."
+    return BagError(sentence, kind='column_twice', path=path, column=name)
+
+
+def _ascends(times: npt.NDArray[Any]) -> bool:
+    """Whether numbers, apart from those that are absent, strictly ascend."""
+    known = times[np.isfinite(times)]
+    return len(known) > 1 and bool((known[1:] > known[:-1]).all())
 
 
 def _numbers(texts: tuple[str, ...]) -> tuple[npt.NDArray[Any], list[str]]:
@@ -175,13 +196,20 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         reason = str(error).splitlines()[0].rstrip('.')
         sentence = f"'{path}' is no readable Parquet file: {reason}."
         raise BagError(sentence, kind='not_a_table', path=path) from error
-    columns = {}
+    columns: dict[str, npt.NDArray[Any]] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if arrow.types.is_timestamp(column.type):
-            values = column.to_numpy().astype('datetime64[ns]').astype(np.int64)
-            columns[f'{name}_ns'] = values
+            name, values = (
+                f'{name}_ns',
+                column.to_numpy().astype('datetime64[ns]').astype(np.int64),
+            )
         elif arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
-            columns[name] = column.to_numpy()
+            values = column.to_numpy()
+        else:
+            continue
+        if name in columns:
+            raise _twice(path, name)
+        columns[name] = values
     return columns
 
 
