@@ -20,6 +20,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.signals.samples import Samples
 
+from .command_line import izmp
 from .node_processes import ROOT, Processes
 from .pinocchio_twin import random_state, robot_path
 from .pipeline_signals import joined
@@ -247,3 +248,11 @@ def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
     order = np.argsort(points[0].stamps)
     np.testing.assert_array_equal(points[0].stamps[order], points[1].stamps)
     np.testing.assert_allclose(points[0].positions[order], points[1].positions, rtol=0, atol=1e-9)
+    text = (tmp_path / 'walk' / 'robot.yaml').read_text()
+    assert 'segments/l_foot/imu' in text
+    part = tmp_path / 'walk' / 'part.yaml'
+    part.write_text(text.replace('segments/l_foot/imu', 'nowhere'))
+    checked = izmp('check', tmp_path / 'walk', '--robot', part)
+    assert checked.status == 0
+    assert 'segments[l_foot]: topic' in checked.out
+    assert 'segment_accelerometers[l_foot]' not in checked.out  # they go with it

@@ -147,6 +147,10 @@ def check_groups(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in GROUPS if name in names)
 
 
+LEAST_ARM = 0.01
+"""Of a foot that touches with a point [m]."""
+
+
 def make_layout(
     rig: Rig, links: tuple[LinkInertia, ...], payload_link: str, groups: tuple[str, ...]
 ) -> Layout:
@@ -196,8 +200,8 @@ def make_layout(
         name = f'feet[{foot.name}].wrench'
         add('ft_rotation', f'{name}.rotation', axes, 'rad', 5.0 * DEGREE)
         add('ft_scale', f'{name}.scale', (), '', 0.05)
-        # a force of full scale makes a moment of full scale at the edge of the sole
-        arm = float(0.5 * np.ptp(foot.polygon, axis=0).max())
+        # a force of full scale makes a moment of full scale at the edge of the sole, or ball
+        arm = float(0.5 * np.ptp(foot.polygon, axis=0).max()) or foot.radius or LEAST_ARM
         for (row, output), (column, cause) in itertools.product(enumerate(FORCES), repeat=2):
             power = row // 3 - column // 3
             full, prior = f'{name}.matrix.{output}{cause}', MATRIX_WIDTHS[-1] * arm**power

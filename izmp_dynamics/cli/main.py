@@ -165,7 +165,9 @@ class _Parser(argparse.ArgumentParser):
         wrong, _, choices = message.partition(' (choose from ')
         given = re.search(r"invalid choice: '(.*)'$", wrong)
         if given is not None:
-            near = difflib.get_close_matches(given[1], re.findall(r'[\w-]+', choices), n=1)
+            near = difflib.get_close_matches(
+                given[1], re.findall(r'[\w-]+', choices), n=1, cutoff=0.7
+            )
             message = f"{wrong}; did you mean '{near[0]}'?" if near else message
         known = tuple(self._option_string_actions)
         for option in (text.partition('=')[0] for text in self._given if text[:2] == '--'):

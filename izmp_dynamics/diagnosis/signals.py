@@ -138,8 +138,8 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int, restored: float) -> It
         at = max((use.gap_at - start) / NANOSECONDS, 0.0)
         yield (
             'gap',
-            f'no messages for {use.longest_gap:.3g} s, from {at:.2f} s on; there are no results '
-            'in that time.',
+            f'no messages for {use.longest_gap:.3g} s, from {at:.2f} s on; what needs them is not '
+            'known in that time.',
             'Was the clock set?' if use.longest_gap > CLOCK_WAS_SET else '',
         )
     difference = use.delay - joints.delay

@@ -54,6 +54,8 @@ class SignalTopics:
             elif signal.required:
                 raise self._not_there(signal)
             else:
+                if signal.name not in {each.name for each in self.robot.signals()}:
+                    continue  # it went with another one
                 others = self._unused(signal.types, robot)
                 self.leave_out(signal.name, *self._absence(signal.topic), others)
         if robot.imu.from_position:
@@ -145,6 +147,8 @@ class SignalTopics:
         """
         required = {signal.name for signal in self.robot.signals() if signal.required}
         for use in [use for use in self.uses.values() if not use.steps]:
+            if use.signal not in self.uses:
+                continue  # it went with another one
             kind, why = _unusable(use)
             if use.signal in required:
                 raise ReplayError(
@@ -274,6 +278,9 @@ class SignalTopics:
                 self.uses.pop(f'accelerometers[{k}]', None)
             self.robot = dataclasses.replace(self.robot, accelerometers=())
             lost = "the angular acceleration is the gyroscope's difference quotient"
+        left = {each.name for each in self.robot.signals()}
+        for name in [name for name in self.uses if name not in left]:
+            del self.uses[name]
         message = f'{signal}: {why}; without it {lost}.'
         self.missing.append(
             Finding(kind, 'note', message, _perhaps(key, others) if others else '')

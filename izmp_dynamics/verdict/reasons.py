@@ -146,6 +146,13 @@ REASONS = {
         '{scene.room:mm} from its middle to its edge.',
         '{advice}',
     ),
+    'noise/stepping': Reason(
+        'unclear',
+        'the {track.described} and the measured CoP are {apart:mm} apart on average; the support '
+        'polygon reaches only {scene.room:mm} from its middle to its edge. So it is not known '
+        'which feet carry.',
+        'Has each foot its own sensor? Compare topics and fields under feet in the robot file.',
+    ),
     'near_edge': Reason(
         'unclear',
         'the {track.described} is {wrong}; its smallest margin is {track.averaged_margin:mm} at '

@@ -48,7 +48,7 @@ from izmp_dynamics.verdict.reasons import (
     wrong_in_words,
 )
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.statistics import TrackStatistics
+from izmp_dynamics.verdict.statistics import TrackStatistics, pair_statistics
 from izmp_dynamics.verdict.stepping import all_measured, touchdowns
 
 STEPS = 2
@@ -329,7 +329,11 @@ def _stepping(
     worst, last = int(np.argmin(steps.margin)), scene.timeline.duration - scene.falls_for
     at, margin = float(steps.time[worst]), float(steps.margin[worst])
     data: dict[str, object] = {'capture_margin': margin, 'at': at}
-    ends = _too_uncertain(scene, tracks, track) or _ends_soon_after(scene, forces.pushes)
+    ends = (
+        _too_uncertain(scene, tracks, track)
+        or _feet_doubtful(scene, track)
+        or _ends_soon_after(scene, forces.pushes)
+    )
     if ends is None and (steps.margin[steps.time > last] < 0.0).any():
         ends = 'open_end', {'signs': 'its capture point is outside the feet that come'}
     if ends is not None:
@@ -338,6 +342,14 @@ def _stepping(
         push = forces.largest_within(at - scene.falls_for, at)
         return f'{"pushed" if push else "brief"}/stepping', data | {'push': push, 'depth': -margin}
     return 'stepping', data | {'share': share, 'count': len(steps.time)}
+
+
+def _feet_doubtful(scene: Scene, track: TrackStatistics) -> _Answer | None:
+    """Which feet carry contradicts the motion, as on a line no polygon shows."""
+    if track.name == 'cop' or 'cop' not in scene.names:
+        return None
+    apart = pair_statistics(scene, track.name, 'cop').mean
+    return ('noise/stepping', {'apart': apart}) if apart > USABLE_SHARE * scene.room else None
 
 
 def _nothing_to_judge(scene: Scene) -> _Answer | None:

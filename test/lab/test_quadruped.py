@@ -1,6 +1,7 @@
 """Quadrupeds in MuJoCo: the IZMP is the true CoP, pushes are survived and reported."""
 
 import dataclasses
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -176,6 +177,22 @@ def test_exchanged_legs_and_signs_are_found(trot, order, sensors, says, tmp_path
     assert summary.verdict.state == 'unclear'
     (found,) = [each for each in summary.findings if each.kind == 'legs_exchanged']
     assert says in found.sentence
+
+
+def test_feet_with_each_others_sensors_are_no_stable_trot(trot, tmp_path):
+    """The pairs that trot are not exchanged, so the feet seem to come in time."""
+    text = (trot[1] / 'robot.yaml').read_text()
+    robot = tmp_path / 'robot.yaml'
+    names = {'RL_foot/wrench': 'RR_foot/wrench', 'RR_foot/wrench': 'RL_foot/wrench'}
+    text = re.sub('|'.join(names), lambda found: names[found[0]], text)
+    robot.write_text(text)
+    verdict = summary_of(evaluate_bag(trot[1], robot)).verdict
+    assert (verdict.state, verdict.reason) == ('unclear', 'noise'), verdict.text
+    assert 'mm apart on average' in verdict.sentence
+
+
+def test_six_axis_sensors_of_balls_are_checked(trot):
+    assert izmp('check', trot[1], '--robot', trot[1] / 'robot.yaml').status == 0
 
 
 def evaluated_until(evaluated, found):
