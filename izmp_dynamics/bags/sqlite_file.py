@@ -76,7 +76,8 @@ class SqliteFile(Storage):
         self._connect(scratch)
         try:
             (page,) = self._query('PRAGMA page_size').fetchone()
-            if path.stat().st_size % page:  # sqlite would read zeros behind the end
+            logged = _has_bytes(path.with_name(path.name + '-wal'))  # then the page is in the log
+            if path.stat().st_size % page and not logged:  # sqlite would read zeros behind the end
                 raise sqlite3.DatabaseError('it is malformed: its last page is cut off')
             self.channels = self._read_channels()
             if not self._columns('messages') >= _MESSAGES:
