@@ -78,6 +78,7 @@ def test_each_push_is_found_with_its_size_direction_and_time(walked, sensors):
         assert np.degrees(np.arccos(min(cosine, 1.0))) < 10.0
         assert first + push.start == pytest.approx(shove.start, abs=0.010)
         assert push.duration == pytest.approx(shove.duration, abs=0.010)
+        assert 0.0 < push.time_sigma < 0.010
 
 
 def test_the_topic_holds_the_wrench_that_was_applied(walked):
@@ -289,7 +290,7 @@ def test_a_push_seen_through_the_filter_has_its_true_size_and_ends():
     assert found.force == pytest.approx([0.0, 40.0, 0.0], abs=1.0)
     for stamp, true in ((found.start, begin), (found.end, end)):
         assert abs((stamp - stamps[0]) / SECOND - true) < 0.004
-    assert 0.0 < found.onset_sigma < 0.004
+    assert 0.0 < found.time_sigma < 0.004
     plain = found_with_level(stamps, force, WEIGHT, 0.0)[0][0]
     assert plain.size < 38.0  # the mean counts the ends that the filter has smoothed
 
@@ -312,7 +313,7 @@ def test_a_push_at_the_end_of_the_log_ends_there():
 
 def test_many_pushes_are_counted_and_the_largest_listed():
     pushes = tuple(
-        PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0, 1.0) for k in range(1, 6)
+        PushStatistics(float(k), 0.1, 0.0, 0.0, -10.0 * k, 9.0, 1.0, 0.0) for k in range(1, 6)
     )
     remarks = push_remarks(pushes)
     assert len(remarks) == 4

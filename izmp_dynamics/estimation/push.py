@@ -60,13 +60,14 @@ class ExternalForce:
         start: when it began [ns].
         end: when it ended [ns].
         force: (3,) in the axes of the gap [N].
-        onset_sigma: standard deviation of both times [s].
+        time_sigma: standard deviation of both times [s]: noise over the slope of the smoothed
+            rectangle, and that of a time known to one of the instants.
     """
 
     start: int
     end: int
     force: Array
-    onset_sigma: float = 0.0
+    time_sigma: float = 0.0
 
     @property
     def duration(self) -> float:

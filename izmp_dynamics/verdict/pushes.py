@@ -32,6 +32,7 @@ class PushStatistics:
             over as long a time, by the covariance of the gap between MR-AD and the feet.
         uncertainty: of the magnitude [N]: by how much the means of its halves differ from it, and
             two of these standard deviations.
+        time_sigma: standard deviation of its start and of its end [s].
     """
 
     start: float
@@ -41,6 +42,7 @@ class PushStatistics:
     up: float
     significance: float
     uncertainty: float
+    time_sigma: float
 
     @property
     def force(self) -> Array:
@@ -128,6 +130,7 @@ def external_forces(scene: Scene) -> ExternalForces:
             float(push.force[2]),
             float(size),
             _between_halves(level[slice(*event)]) + 2.0 * push.size / float(size),
+            push.time_sigma,
         )
         for push, size, event in zip(found, sizes, events, strict=True)
     ]
