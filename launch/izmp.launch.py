@@ -11,10 +11,15 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import end_if_refused, flag
-from izmp_dynamics.launching.graph import GRAPH, declared, given, refuse_taken_place
-from izmp_dynamics.launching.node import node, robot_state_publisher
-from izmp_dynamics.launching.parameter_file import stated
+from izmp_dynamics.launching.checked import end_if_refused, flag, stated
+from izmp_dynamics.launching.graph import (
+    GRAPH,
+    declared,
+    given,
+    node,
+    refuse_taken_place,
+    robot_state_publisher,
+)
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.registry import SEPARATE, TASKS
 

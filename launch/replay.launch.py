@@ -17,10 +17,10 @@ from izmp_dynamics.launching.graph import (
     given,
     graph,
     graph_arguments,
+    node,
     parameters,
     refuse_taken_place,
 )
-from izmp_dynamics.launching.node import node
 
 ARGUMENTS = {
     **graph_arguments(

@@ -24,10 +24,11 @@ from izmp_dynamics.launching.graph import (
     given,
     graph,
     graph_arguments,
+    node,
     parameters,
     refuse_taken_place,
+    without_traceback,
 )
-from izmp_dynamics.launching.node import node, without_traceback
 
 ARGUMENTS = {
     'robot': ('icub', 'Which robot balances: icub or biped31.'),

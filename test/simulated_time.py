@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from izmp_dynamics.nodes import periodic_judge
+from izmp_dynamics.nodes import recent_findings
 
 
 class Clock:
@@ -43,7 +43,7 @@ def clock(monkeypatch):
     for name, module in list(sys.modules.items()):
         if name.startswith('izmp_dynamics') and getattr(module, 'time', None) is time:
             monkeypatch.setattr(module, 'time', clock)
-    monkeypatch.setattr(periodic_judge, 'threading', SimpleNamespace(Thread=AtOnce))
+    monkeypatch.setattr(recent_findings, 'threading', SimpleNamespace(Thread=AtOnce))
     return clock
 
 

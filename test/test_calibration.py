@@ -419,8 +419,8 @@ def test_check_states_the_other_sign_than_the_file(steps, robot, sign):
 def test_a_running_robot_states_how_a_force_sensor_is_turned(steps, robot):
     """With the key of `izmp check`; it is withdrawn by the watch that new settings make."""
     pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-    from izmp_dynamics.nodes.force_watch import ForceWatch
     from izmp_dynamics.nodes.health import Health
+    from izmp_dynamics.nodes.sensor_watch import ForceWatch
 
     rig, part = steps
     health = Health('/izmp', 'biped31', publishers=lambda topic: ['other'])

@@ -12,9 +12,9 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamic
 from geometry_msgs.msg import Vector3Stamped
 from std_msgs.msg import Bool
 
-from izmp_dynamics.nodes.fall_outputs import FallOutputs
 from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.output import Output, ResultAge
+from izmp_dynamics.nodes.verdict_outputs import FallOutputs
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 
 from .test_fall_alarm import STEP, G, balance

@@ -8,9 +8,9 @@ import pytest
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import Correction
-from izmp_dynamics.signals.gyroscope_delay import GyroscopeDelay, realigned
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stream import SampleStream
+from izmp_dynamics.signals.stream_filter import GyroscopeDelay, realigned
 
 from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
 

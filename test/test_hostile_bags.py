@@ -18,8 +18,7 @@ from mcap.writer import CompressionType, Writer
 from izmp_dynamics.bags import storage
 from izmp_dynamics.bags.mcap_file import McapFile
 from izmp_dynamics.bags.raws import Raws
-from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.spans import Merger
+from izmp_dynamics.bags.reader import BagReader, Merger
 from izmp_dynamics.bags.sqlite_file import _blocks
 from izmp_dynamics.bags.storage import FOREVER, Block
 from izmp_dynamics.bags.writer import BagWriter

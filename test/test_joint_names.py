@@ -9,7 +9,7 @@ from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.check_view import show_result
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.recording.joint_names import JointNames
+from izmp_dynamics.recording.joint_watch import JointNames
 from izmp_dynamics.stability.held_joints import held_joints
 from izmp_dynamics.verdict.summary import summary_of
 

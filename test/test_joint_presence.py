@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from izmp_dynamics.recording.joint_presence import JointPresence
+from izmp_dynamics.recording.joint_watch import JointPresence
 
 from .bag_surgery import JOINTS, with_joints
 from .command_line import assert_whole

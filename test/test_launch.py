@@ -20,7 +20,7 @@ from launch.launch_description_sources import get_launch_description_from_python
 from launch.utilities import perform_substitutions
 from launch_ros.actions import Node
 
-from izmp_dynamics.launching.node import node
+from izmp_dynamics.launching.graph import node
 
 from .node_processes import (
     GRAPH,

@@ -24,9 +24,8 @@ from izmp_dynamics.model.feet import FootContact, FootForce
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.sensors import Joints
-from izmp_dynamics.recording.mapped import MappedMessages
+from izmp_dynamics.recording.mapped import CounterClock, MappedMessages
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.signals.counter_clock import CounterClock
 
 from .bag_surgery import IMU, JOINTS
 from .raising import raising

@@ -13,7 +13,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.launching.parameter_file import stated
+from izmp_dynamics.launching.checked import stated
 from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import GRAPH, ROBOT, ROOT, free_domain

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from izmp_dynamics.nodes.health import Input
-from izmp_dynamics.nodes.rate_watch import LOOKS, RateWatch
+from izmp_dynamics.nodes.sensor_watch import LOOKS, RateWatch
 
 
 class Sensor:

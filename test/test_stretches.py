@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from izmp_dynamics.diagnosis.signals import outages
-from izmp_dynamics.recording.joint_presence import JointPresence
+from izmp_dynamics.recording.joint_watch import JointPresence
 from izmp_dynamics.recording.topic_use import TopicUse
 
 SECOND = 10**9

@@ -72,7 +72,7 @@ from izmp_dynamics.base.cache import KernelCache
 from izmp_dynamics.cli import compile_kernels
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.nodes.force_watch import RecentSteps
+from izmp_dynamics.nodes.sensor_watch import RecentSteps
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig

@@ -4,11 +4,13 @@ The types this package reads and writes have had the same definition (and type h
 distribution from Foxy to Lyrical; a bag that embeds a definition is read by that definition.
 """
 
+import importlib
+import re
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
-from izmp_dynamics.bags.installed_types import installed_types
 from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import library
@@ -121,3 +123,46 @@ def _parsed(typesys: Any, definition: str, encoding: str, msgtype: str) -> dict[
     for part in definition.split(_IDL_SEPARATOR)[1:]:
         parsed.update(typesys.get_types_from_idl(part.partition('\n')[2]))
     return parsed
+
+
+_TYPE = re.compile(r'([a-z][a-z0-9_]*)/msg/([A-Za-z]\w*)')
+_BASE, _NAME, _ARRAY, _SEQUENCE = 1, 2, 3, 4  # rosbags.interfaces.Nodetype
+_NUMBERS = {'boolean': 'bool', 'octet': 'byte', 'float': 'float32', 'double': 'float64'}
+_ARRAYS = re.compile(r'sequence<(.+?)(?:, \d+)?>|(.+)\[(\d+)\]')
+
+
+def installed_types(msgtype: str) -> Any:
+    """Something with the `fielddefs` of a rosbags typestore: of this type, and of those in it.
+
+    Raises:
+        BagError: the package of the type is not installed.
+    """
+    found: dict[str, Any] = {}
+    _describe(msgtype, found)
+    return SimpleNamespace(fielddefs=found)
+
+
+def _describe(msgtype: str, found: dict[str, Any]) -> None:
+    if msgtype in found:
+        return
+    name = _TYPE.fullmatch(msgtype)
+    try:
+        module = importlib.import_module(f'{name[1]}.msg') if name else None
+        fields = getattr(module, name[2] if name else '').get_fields_and_field_types()
+    except (ImportError, AttributeError) as error:
+        sentence = f'The message type {msgtype} is not installed here.'
+        raise BagError(sentence, kind='unknown_type', msgtype=msgtype) from error
+    found[msgtype] = [], [(field, _described(text, found)) for field, text in fields.items()]
+
+
+def _described(text: str, found: dict[str, Any]) -> Any:
+    if array := _ARRAYS.fullmatch(text):
+        sequence, fixed, count = array.groups()
+        element = _described(sequence or fixed, found)
+        return (_ARRAY if fixed else _SEQUENCE), (element, int(count or 0))
+    if '/' in text:
+        name = text.replace('/', '/msg/')
+        _describe(name, found)
+        return _NAME, name
+    base = text.partition('<')[0]  # string<10>
+    return _BASE, (_NUMBERS.get(base, base), 0)

@@ -31,10 +31,10 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.bag_place import FILES, bag_place
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.mcap_storage import McapStorage
+from izmp_dynamics.bags.metadata import FILES, bag_place
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
 from izmp_dynamics.bags.typestores import standard_types

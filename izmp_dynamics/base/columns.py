@@ -1,11 +1,11 @@
-"""Columns as long as a recording: in memory or, where they are large, mapped from files."""
+"""Columns as long as a recording, in memory or mapped from files, and records of such arrays."""
 
 import mmap
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -130,3 +130,27 @@ def _not_kept(folder: Path | None, error: OSError) -> ReplayError:
         f"What the report needs cannot be kept in '{folder}': {error.strerror}.",
         kind='cannot_write', path=folder, errno=error.errno,
     )  # fmt: skip
+
+
+Kind = TypeVar('Kind', bound='Record')
+
+
+class Record:
+    """Base of dataclasses whose fields are arrays of K rows each, one row per instant."""
+
+    __match_args__: ClassVar[tuple[str, ...]]  # the names of the fields; a dataclass sets it
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.__match_args__[0]))
+
+    def select(self: Kind, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Kind:
+        """Return the instants that `rows` selects: a mask (K,), indices (k,) or a slice."""
+        return type(self)(*[getattr(self, name)[rows] for name in self.__match_args__])
+
+    @classmethod
+    def joined(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
+        """Return the instants of all parts, one after the other; there is at least one part."""
+        columns: list[Any] = [
+            np.concatenate([getattr(part, name) for part in parts]) for name in cls.__match_args__
+        ]
+        return cls(*columns)

@@ -8,7 +8,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, UnknownNameError
-from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import read_regular_file
 
 FIRST_STAMP = NANOSECONDS
 """Stamp of time 0 of a file, as it has no date [ns]."""

@@ -36,10 +36,10 @@ from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import credible_stamps
 from izmp_dynamics.signals.correction import Correction
-from izmp_dynamics.signals.gyroscope_delay import realigned
 from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.signals.stream_filter import realigned
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 

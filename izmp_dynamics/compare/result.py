@@ -11,7 +11,7 @@ import numpy as np
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import read_regular_file
 from izmp_dynamics.results.topics import TOPICS
 
 REPORT, BAG = 'report.json', 'bag'

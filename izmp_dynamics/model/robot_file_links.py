@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
-from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import read_regular_file
 from izmp_dynamics.model.kinematic_tree import build_tree
 from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.urdf import LARGEST, read_urdf

@@ -19,7 +19,7 @@ from urdf_parser_py import urdf as urdf_types
 from urdf_parser_py.xml_reflection import core as xml_reflection
 
 from izmp_dynamics.base.errors import ModelError
-from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import read_regular_file
 from izmp_dynamics.model.problem import Problem, refuse_errors
 from izmp_dynamics.model.urdf_grammar import GRAMMAR, VERSIONS, check_element, lookalike
 from izmp_dynamics.model.xacro_file import expand_xacro

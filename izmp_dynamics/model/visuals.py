@@ -15,8 +15,8 @@ from lxml import etree
 from scipy.spatial import ConvexHull
 
 from izmp_dynamics.base.conventions import Array, Indices
-from izmp_dynamics.base.regular_file import read_regular_file
 from izmp_dynamics.base.rotations import from_rpy
+from izmp_dynamics.files.place import read_regular_file
 from izmp_dynamics.model.packages import find_in_package, is_file
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf

@@ -10,7 +10,7 @@ from typing import NoReturn
 import yaml
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.base.regular_file import read_regular_file
+from izmp_dynamics.files.place import read_regular_file
 
 LARGEST_FILE = 1_000_000
 """Size beyond which a file is no robot file [byte]."""

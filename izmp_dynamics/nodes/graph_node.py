@@ -30,9 +30,9 @@ from izmp_dynamics.nodes.health import (
 )
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, some_are_behind
-from izmp_dynamics.nodes.rate_watch import RateWatch
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER
 from izmp_dynamics.nodes.registry import refusal
+from izmp_dynamics.nodes.sensor_watch import RateWatch
 from izmp_dynamics.nodes.sensors import Sensors
 from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.topic_node import TopicNode

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
-from izmp_dynamics.bags.installed_types import installed_types
+from izmp_dynamics.bags.typestores import installed_types
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.wire import ImuSample, JointSample, KnownBytes, WrenchSample
-from izmp_dynamics.recording.mapped import MappedMessages, frame_of
-from izmp_dynamics.signals.counter_clock import CounterClock
+from izmp_dynamics.recording.mapped import CounterClock, MappedMessages, frame_of
 
 _REMEMBERED, _STAMP = 8, 'header.stamp'
 

@@ -12,13 +12,12 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import Signal
-from izmp_dynamics.nodes.force_watch import ForceWatch
 from izmp_dynamics.nodes.health import Input
-from izmp_dynamics.nodes.imu_watch import ImuWatch
 from izmp_dynamics.nodes.inputs import JointsInput, PoseInput
 from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
+from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import (

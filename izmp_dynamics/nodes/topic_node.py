@@ -34,7 +34,7 @@ from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import reader_of
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.signals.counter_clock import CounterClock
+from izmp_dynamics.recording.mapped import CounterClock
 from izmp_dynamics.signals.stage import PATIENCE
 
 RELIABLE_PATIENCE = 4.0

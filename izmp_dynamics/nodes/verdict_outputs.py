@@ -1,23 +1,32 @@
 """What the node izmp publishes: points, margin, polygon, fall alarm, events, the frame nif."""
 
 import math
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import numpy as np
+from rclpy.time import Time
+from std_msgs.msg import Bool, Float64
 
-from izmp_dynamics.base.conventions import Array, all_finite
+from izmp_dynamics.base.conventions import Array, all_finite, frozen
+from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.evaluation_frame import EvaluationFrame
+from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.nodes.event_topic import QOS, EventTopic
-from izmp_dynamics.nodes.fall_outputs import FallOutputs
+from izmp_dynamics.nodes.health import SILENT
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     message_class,
     polygon_stamped,
     pose_with_covariance,
+    quaternion,
+    rotation_matrix,
     transform_stamped,
+    vector,
 )
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
@@ -29,9 +38,151 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS
+from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Instant, Recent
+
+PATIENCE = 1.0
+"""An instant that is so much older than the newest one no longer waits for its pose [s]."""
+
+Pose = tuple[Array, Array]
+"""frame_R_root (3, 3), and the root's origin in the frame (3,) [m]."""
+
+_SAME: Pose = (frozen(np.eye(3)), frozen(np.zeros(3)))
+
+Send = Callable[[Array, Array], None]
+"""Publishes, given a pose."""
+
+
+class EvaluationFrame:
+    """Gives the pose of the root in the frame, as soon as it is known.
+
+    What happens in the world or by TF is often known a little later than the IZMP, so what is to
+    be published waits for it.
+
+    Args:
+        node: whose model and TF are used.
+        name: of the frame.
+
+    Attributes:
+        name: of the frame; of a link without the prefix.
+        label: its name in messages.
+        in_world: whether it is the frame in which the position of the robot is known.
+
+    Raises:
+        MissingDependencyError: the frame is known to TF only, and tf2_ros is not installed.
+        RobotFileError: the world, but the position of the robot is not known.
+    """
+
+    def __init__(self, node: TopicNode, name: str) -> None:
+        names, link = node.frame_names, node.frame_names.link(name)
+        self.model = node.model
+        self._root = node.root
+        of_robot = link in (*self.model.frame_names, names.nif)
+        self.in_world = not of_robot and name == names.world
+        self.name = link if of_robot else name
+        self.label = names.of(link) if of_robot else name
+        self._health, self._node = node.health, node
+        self._waiting: deque[tuple[int, Array, Array, Send, bool]] = deque()
+        self._newest = 0
+        if self.in_world and node.robot.position is None:
+            raise RobotFileError(
+                f'evaluation_frame is {name}, but the robot file names no position; choose a link '
+                'or nif.',
+                kind='world_without_position',
+            )
+        self._poses: dict[int, Pose] = {}
+        self._buffer: Any = None
+        if not (of_robot or self.in_world):
+            self._buffer = _tf_buffer(node, name)
+
+    def take_pose(self, stamp: int, pose: Pose) -> None:
+        """Keep the pose of the root in the world at an instant [ns]."""
+        if self.in_world:
+            self._poses[stamp] = pose
+            while next(iter(self._poses)) < stamp - nanoseconds(2.0 * PATIENCE):
+                del self._poses[next(iter(self._poses))]
+            self.retry()
+
+    def reset(self) -> None:
+        """Give up what waits, and forget all poses."""
+        if self._waiting:
+            self._health.count(self.name, Reason.NO_FRAME, number=len(self._waiting))
+        self._waiting.clear()
+        self._poses.clear()
+        self._newest = 0
+
+    def when_known(self, stamp: int, q: Array, normal: Array, send: Send) -> None:
+        """Publish something of an instant as soon as its pose is known.
+
+        Args:
+            stamp: [ns].
+            q: (n,) joint positions.
+            normal: (3,) ground normal in the root frame.
+            send: publishes.
+        """
+        self._newest = max(self._newest, stamp)
+        if not self._waiting:
+            pose = self.pose(stamp, q, normal)
+            if pose is not None:
+                send(*pose)
+                return
+        self._waiting.append((stamp, q, normal, send, self._node.is_ahead))
+        self.retry()
+
+    def retry(self) -> None:
+        """Publish what is known by now."""
+        oldest = self._newest - nanoseconds(PATIENCE)
+        while self._waiting:
+            stamp, q, normal, send, ahead = self._waiting[0]
+            pose = self.pose(stamp, q, normal)
+            if pose is None and stamp > oldest:
+                return
+            self._waiting.popleft()
+            if pose is None:
+                self._health.count(self.name, Reason.NO_FRAME)
+                continue
+            with self._node.ahead_of_time() if ahead else nullcontext():
+                send(*pose)
+
+    def pose(self, stamp: int, q: Array, normal: Array) -> Pose | None:
+        """Find the pose at an instant; None if it is not known.
+
+        Args:
+            stamp: [ns].
+            q: (n,) joint positions.
+            normal: (3,) ground normal in the root frame.
+        """
+        if self.name == self.model.root:
+            return _SAME
+        if self.in_world:
+            return self._poses.get(stamp)
+        if self.name == self._node.frame_names.nif:
+            return np.vstack([plane_axes(normal), normal]), np.zeros(3)
+        if self._buffer is None:
+            R, p = self.model.frame_pose(self.name, q)
+            return R.T, -R.T @ p
+        when = Time(nanoseconds=stamp)
+        if not self._buffer.can_transform(self.name, self._root, when):
+            return None
+        found = self._buffer.lookup_transform(self.name, self._root, when).transform
+        return rotation_matrix(quaternion(found.rotation)), vector(found.translation)
+
+
+def _tf_buffer(node: TopicNode, name: str) -> Any:
+    try:
+        from tf2_ros import Buffer, TransformListener
+    except ImportError as error:
+        raise MissingDependencyError(
+            'tf2_ros',
+            f"The evaluation frame '{name}', which is no link of the robot,",
+            'your ROS distribution (ros-$ROS_DISTRO-tf2-ros-py), or choose a link, world or nif',
+        ) from error
+    buffer = Buffer()
+    buffer.listener = TransformListener(buffer, node)
+    return buffer
 
 
 class VerdictOutputs:
@@ -196,3 +347,79 @@ def _placed(R: Array, p: Array, point: Array) -> tuple[Array]:
 def _gap(R: Array, izmp: Array, cop: Array) -> tuple[Array]:
     """From the CoP to the IZMP (3,), in other axes."""
     return (R @ (izmp - cop),)
+
+
+class FallOutputs:
+    """Publishes alarm and probability, and states the reason in the diagnostics.
+
+    Args:
+        node: publishes.
+        events: the topic that lists alarms that were raised.
+        risk: of probability and alarm with the stamp of their instant.
+    """
+
+    def __init__(self, node: TopicNode, events: Output, risk: Output) -> None:
+        self._health, self._log = node.health, node.get_logger()
+        self._alarm = node.advertise('fall_alarm', Bool)
+        self._probability = node.advertise('fall_probability', Float64)
+        self._risk = risk
+        self._outputs = (self._alarm, self._probability, risk, events)
+        self._latest: FallRisk | None = None
+        self._put_at = time.monotonic()
+        self._reason = ''
+        node.health.judges.append(self._state)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody subscribes."""
+        return any(output.wanted for output in self._outputs)
+
+    def put(self, stamp: int, risk: FallRisk) -> None:
+        """Publish what is known of an instant [ns]; while nothing is, an alarm and its end."""
+        probability, alarm = float(risk.probability[0]), bool(risk.alarm[0])
+        known = math.isfinite(probability)
+        if known:
+            self._probability.numbers(stamp, '', np.array([probability]))
+            self._risk.numbers(stamp, '', np.array([probability, float(alarm), 0.0]))
+        ends = not alarm and self._latest is not None and bool(self._latest.alarm[0])
+        if known or alarm or ends:
+            self._alarm(_message, stamp, alarm)
+        if alarm and not self._reason:
+            self._reason = f'Fall alarm: {risk.sentence()}'
+            self._health.logged = self._reason
+            self._log.error(self._reason, throttle_duration_sec=1.0)
+        elif not alarm:
+            self._reason = ''
+        self._latest, self._put_at = risk, time.monotonic()
+
+    def _state(self) -> None:
+        """Bring the diagnostics up to date."""
+        if self._latest is not None and not self.wanted:  # nothing is evaluated any more
+            self._latest, self._reason = None, ''
+            self._health.values.pop('fall probability', None)
+            self._health.values.pop('fall', None)
+            self._health.clear('fall_alarm')
+        if self._latest is None:
+            return
+        if self._latest.alarm[0] and time.monotonic() - self._put_at >= SILENT:
+            self._run_out()
+        probability = float(self._latest.probability[0])
+        known = math.isfinite(probability)
+        self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'
+        self._health.values['fall'] = self._latest.sentence()
+        if self._reason:
+            self._health.remark('fall_alarm', 'error', self._reason)
+        else:
+            self._health.clear('fall_alarm')
+
+    def _run_out(self) -> None:
+        """End an alarm that no instant has confirmed for so long that it says nothing any more."""
+        silent = self._health.silent
+        why = f'nothing comes on {list_names(silent)}' if silent else 'no instant is evaluated'
+        self._latest, self._reason = FallRisk.nothing(1, f'{why} any more'), ''
+        if self._alarm.wanted:  # at no new stamp, so not as a result
+            self._alarm.publish(Bool(data=False))
+
+
+def _message(_: int, alarm: bool) -> Bool:
+    return Bool(data=alarm)

@@ -1,22 +1,25 @@
-"""Fixed and mimic joints: recorded positions that contradict the URDF.
+"""Joints of a recording: what contradicts the URDF, other names, and which are absent when.
 
 The model has no position of its own for a fixed joint, and that of a mimic joint follows from its
 driver; recorded positions of either are not used. If they contradict the URDF, the evaluated
 robot is not the recorded one.
 """
 
+import difflib
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.bags.messages import JointStateBatch
-from izmp_dynamics.base.conventions import Array, Indices, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Indices, Stamps
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.model.kinematic_tree import TreeSegment
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
+from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.stability.held_joints import REMEDY
 
 MOVES = 0.01
 """A fixed joint that moves by more is remarked on [rad] or [m]. A driver may publish such a joint,
@@ -147,3 +150,118 @@ def _mimicry(link: TreeSegment) -> str:
     sign = '−' if link.offset < 0 else '+'
     offset = f' {sign} {abs(link.offset):.4g}' if link.offset else ''
     return f'{link.multiplier:.4g} · {link.driver}{offset}'
+
+
+class JointNames:
+    """Compares the names of the published joints with those of the model.
+
+    Args:
+        model: the robot's model.
+        published: columns of q that are published.
+        others: published joints that are not among `model.joint_names`.
+
+    Attributes:
+        absent: independent joints of the model without a publisher.
+        unknown: published joints that the URDF does not have.
+        same: unknown joint → absent joint with a similar name, which may be the same.
+    """
+
+    def __init__(
+        self, model: RobotModel, published: Collection[int], others: Iterable[str]
+    ) -> None:
+        self.absent = [name for k, name in enumerate(model.joint_names) if k not in published]
+        tied = {segment.joint for segment in model.tree.segments}
+        self.unknown = [name for name in others if name not in tied]
+        self.same: dict[str, str] = {}
+        for name in self.unknown:
+            for near in difflib.get_close_matches(name, self.absent, n=1):
+                self.same[name] = near
+
+    def findings(self, held: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+        """Remark on unknown joints and on feet whose position is not known.
+
+        Args:
+            held: foot → its joints, see `held_joints`.
+        """
+        if self.unknown:
+            yield Finding(
+                'joints_unknown',
+                'warning' if held or self.same else 'note',
+                'The bag publishes joints that the URDF does not have: '
+                f'{list_names(self.unknown)}.',
+                self._guess(),
+            )
+        for foot, names in held.items():
+            yield Finding(
+                'leg_joints_absent',
+                'warning',
+                f"The position of foot '{foot}' is not known, so there is no verdict: there "
+                f'is no publisher of {list_names(names)}.',
+                REMEDY,
+            )
+
+    def _guess(self) -> str:
+        """Which of the absent joints the unknown ones may be; empty if none has such a name."""
+        if not self.same:
+            return ''
+        names = (f'{name} may be {absent} of the URDF' for name, absent in self.same.items())
+        return f'Different names for the same joints? By the spelling {list_names(names)}.'
+
+
+LONG_ENOUGH = 0.5
+"""A joint without a value for less at the beginning or the end is not remarked on [s]."""
+
+
+class JointPresence:
+    """Notes when each published joint has its first and its last value.
+
+    Args:
+        names: joints of the model.
+        published: columns of q that the recording has.
+    """
+
+    def __init__(self, names: Sequence[str], published: Collection[int]) -> None:
+        self._columns = sorted(published)
+        self._names = [names[column] for column in self._columns]
+        self._seen = np.zeros(len(self._names), np.bool_)
+        self._first = np.zeros(len(self._names), np.int64)
+        self._last = np.zeros(len(self._names), np.int64)
+        self._begin, self._end = 0, 0
+
+    def watch(self, read: JointStateBatch) -> None:
+        """Take note of messages."""
+        if not len(read.stamps) or not self._columns:
+            return
+        present = read.present[:, self._columns]
+        there = present.any(axis=0)
+        if not self._seen.any():
+            self._begin = int(read.stamps[0])
+        self._end = max(self._end, int(read.stamps[-1]))
+        first = read.stamps[present.argmax(axis=0)]
+        last = read.stamps[len(present) - 1 - present[::-1].argmax(axis=0)]
+        self._first = np.where(there & ~self._seen, first, self._first)
+        self._last = np.where(there, last, self._last)
+        self._seen |= there
+
+    def outages(self, topic: str) -> Iterator[Outage]:
+        """Name joints without a value from the beginning or to the end, those alike together."""
+        alike: dict[tuple[int, int], list[str]] = {}
+        for name, first, last in zip(self._names, self._first, self._last, strict=True):
+            for begin, end in ((self._begin, int(first)), (int(last), self._end)):
+                if end - begin > LONG_ENOUGH * NANOSECONDS:
+                    alike.setdefault((begin, end), []).append(name)
+        for (begin, end), names in alike.items():
+            yield Outage(f'{topic} ({list_names(names)})', begin, end, 'lacks')
+
+    def findings(self, topic: str, origin: int) -> Iterator[Finding]:
+        """Say of which joints there is no value when; times count from `origin` [ns]."""
+        for outage in self.outages(topic):
+            begin, end = ((at - origin) / NANOSECONDS for at in (outage.begin, outage.end))
+            when = f'before {end:.2f} s' if outage.begin == self._begin else f'after {begin:.2f} s'
+            yield Finding(
+                'joint_stops',
+                'warning',
+                f'{outage.topic}: no value {when}, for {end - begin:.2f} s. Nothing that rests on '
+                'all joints is evaluated meanwhile.',
+                'Does the driver of these joints start late or stop, or another publisher?',
+            )

@@ -13,8 +13,7 @@ from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import enough_of
-from izmp_dynamics.recording.joint_presence import JointPresence
-from izmp_dynamics.recording.joint_watch import JointWatch
+from izmp_dynamics.recording.joint_watch import JointPresence, JointWatch
 from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.signals.imu import rotations, with_gravity

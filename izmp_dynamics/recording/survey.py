@@ -17,7 +17,7 @@ from izmp_dynamics.model.signals import POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.recording.joint_names import JointNames
+from izmp_dynamics.recording.joint_watch import JointNames
 from izmp_dynamics.recording.mapped import other_order
 from izmp_dynamics.recording.topic_use import credible
 from izmp_dynamics.recording.topics import SignalTopics

@@ -6,10 +6,10 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.base.faults import Faults
-from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import (
     Mask,
     backward_quotient,

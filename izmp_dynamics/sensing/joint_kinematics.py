@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.stamps import REASONS, Verdicts
 

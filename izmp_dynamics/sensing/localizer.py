@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
-from izmp_dynamics.base.record import Record
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
 from izmp_dynamics.signals.differences import Mask
 

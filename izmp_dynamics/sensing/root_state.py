@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.record import Record
 from izmp_dynamics.signals.differences import Mask
 
 

@@ -10,13 +10,12 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 from izmp_dynamics.signals.gate import Gate, Rows
-from izmp_dynamics.signals.gyroscope_delay import GyroscopeDelay
 from izmp_dynamics.signals.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import StreamFilter
+from izmp_dynamics.signals.stream_filter import GyroscopeDelay, StreamFilter
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""

@@ -1,0 +1,256 @@
+"""Judges the sensors of a running robot, as `izmp check` those of a recording: IMU, feet, rates."""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.finding import Finding, by_kind
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.nodes.health import Health, Input
+from izmp_dynamics.nodes.recent_findings import PeriodicJudge
+from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.sensing.imu_check import check_imu
+from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
+from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stamps import nanoseconds
+
+SEEN = 10 * ENOUGH
+"""Messages in which `normal_only` is looked for."""
+
+SPAN = 30.0
+"""Time whose steps show how the sensors are mounted [s]."""
+
+STEP = 0.008
+"""Of the samples that are kept of it [s]."""
+
+EVERY = 30.0
+"""Time between two judgements of it [s]; one takes a tenth of a second."""
+
+_SPAN, _STEP = nanoseconds(SPAN), nanoseconds(STEP)
+
+OF_STEPS = ('force_sensor_turned', 'link_below_sensor', 'force_offset')
+"""What the steps of the last half minute show."""
+
+
+Recorded = tuple[Rig, dict[str, tuple[tuple[int, Array], ...]]]
+"""The robot, prepared, and signal → samples with their stamps [ns]."""
+
+
+class ForceWatch:
+    """States what is wrong with the force sensors, with the keys of `izmp check`.
+
+    Args:
+        robot: robot file.
+        health: takes the findings.
+        every: time between two judgements of the steps [s].
+    """
+
+    def __init__(self, robot: RobotFile, health: Health, every: float = EVERY) -> None:
+        self._health = health
+        self._topics = {
+            foot.name: foot.wrench.topic
+            for foot in robot.feet
+            if foot.wrench and not foot.wrench.normal_only
+        }
+        self._watches = {name: NormalForceWatch() for name in self._topics}
+        self._left = dict.fromkeys(self._topics, SEEN)
+        self.steps = RecentSteps(health, every)
+        for key in OF_STEPS:  # of one that watched before
+            health.clear(key)
+
+    def see(self, foot: str, stamp: int, values: Array) -> None:
+        """Take a reading (6,) of the sensor of a foot at a stamp [ns]."""
+        if self._left.get(foot, 0):
+            self._left[foot] -= 1
+            self._watches[foot].see(values[None])
+        self.steps.see(f'feet[{foot}]', stamp, values)
+
+    def inspect(self, rig: Rig | None) -> None:
+        """State what was found so far; `rig` is the robot, as soon as it is prepared."""
+        for foot, watch in self._watches.items():
+            key = f'only_normal_force[feet[{foot}]]'
+            if watch.only_normal:
+                sentence = (
+                    f"'{self._topics[foot]}': horizontal forces and torques are zero. {PROPOSAL}"
+                )
+                self._health.remark(key, 'warning', sentence)
+            else:
+                self._health.clear(key)
+        self.steps.rig = None if self._health.holds('feet_exchanged') else rig
+        self.steps.state()
+
+
+class RecentSteps(PeriodicJudge):
+    """The last half minute of joints, IMU and force sensors.
+
+    Args:
+        health: takes the findings.
+        every: time between two judgements [s].
+
+    Attributes:
+        rig: the robot, prepared; None: nothing is judged.
+    """
+
+    def __init__(self, health: Health, every: float) -> None:
+        super().__init__(health, every)
+        self.rig: Rig | None = None
+        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(deque)
+
+    def see(self, signal: str, stamp: int, values: Array) -> None:
+        """Take a sample (m,) of 'joints', 'imu' or 'feet[NAME]' at a stamp [ns]."""
+        samples = self._samples[signal]
+        if samples and 0 <= stamp - samples[-1][0] < _STEP:
+            return
+        if samples and stamp < samples[-1][0]:  # the clock was set back
+            samples.clear()
+        samples.append((stamp, values.copy()))
+        while stamp - samples[0][0] > _SPAN:
+            samples.popleft()
+
+    def given(self) -> Recorded | None:
+        """What can be judged; None as long as a signal is missing."""
+        rig = self.rig
+        if rig is None:
+            return None
+        wanted = {'joints', 'imu', *(f'feet[{foot.name}]' for foot in rig.feet if foot.sensor)}
+        kept = {name: tuple(samples) for name, samples in self._samples.items() if samples}
+        return (rig, kept) if wanted <= set(kept) else None
+
+    def findings(self, given: Recorded | None) -> tuple[Finding, ...]:
+        """Find how the sensors are turned, and what they read without load."""
+        if given is None:
+            return ()
+        # Imported in the thread that judges: it takes long, and most graphs end before.
+        from izmp_dynamics.calibration.force_sensors import judge_force_sensors
+        from izmp_dynamics.calibration.segments import cut_segments
+
+        rig, kept = given
+        signals = {
+            name: Samples(np.array([s for s, _ in samples]), np.array([v for _, v in samples]))
+            for name, samples in kept.items()
+        }
+        parts = cut_segments(rig, signals)
+        return by_kind(judge_force_sensors(rig.robot, rig, parts))
+
+
+STRETCH = 1.0
+"""Time over which samples are collected for a judgement [s]."""
+
+SAMPLES = 200
+"""Samples that are looked at, at most, for one judgement."""
+
+
+class ImuWatch:
+    """Judges a segment of samples at the beginning, and again while the judgement is bad.
+
+    Args:
+        robot: robot file.
+        health: takes the findings; None where those of another node suffice.
+        log: of the node, with `health`.
+
+    Attributes:
+        usable: False if the IMU's signals cannot be right.
+        oriented: False if its orientation cannot be used.
+        done: whether a segment was judged to be good, so that no further sample is looked at.
+    """
+
+    def __init__(self, robot: RobotFile, health: Health | None = None, log: Any = None) -> None:
+        self.robot = robot
+        self.health = health
+        self.log = log
+        self.usable = True
+        self.oriented = True
+        self.reset()
+
+    def reset(self) -> None:
+        """Collect again from the start."""
+        self.done = False
+        self._samples: list[tuple[int, Array, Array]] = []
+
+    def see(self, stamp: int, values: Array, orientation: Array | None) -> None:
+        """Take a sample: (6,) ω and φ in sensor axes, (4,) orientation if there is one."""
+        if self.done or stamp <= 0:
+            return
+        nothing = np.full(4, np.nan) if orientation is None else orientation
+        self._samples.append((stamp, values.copy(), nothing))
+        if stamp - self._samples[0][0] >= STRETCH * NANOSECONDS:
+            self._judge()
+
+    def _judge(self) -> None:
+        samples = self._samples[:: max(1, len(self._samples) // SAMPLES)]
+        self._samples = []
+        stamps = np.array([sample[0] for sample in samples])
+        values = np.array([sample[1] for sample in samples])
+        orientations = np.array([sample[2] for sample in samples])
+        try:
+            verdict = check_imu(
+                stamps,
+                values[:, :3],
+                values[:, 3:],
+                orientations if np.isfinite(orientations).any() else None,
+                self.robot.imu.gravity_removed,
+                self.robot.gravity,
+            )
+        except SensingError as error:
+            self.usable = False
+            self._state_error(error)
+            return
+        self.usable, self.oriented, self.done = True, verdict.oriented, True
+        self._state_remarks(verdict.remarks)
+
+    def _state_error(self, error: SensingError) -> None:
+        if self.health is None:
+            return
+        if self.health.remark('imu', 'error', f'{error} Until then nothing is computed.'):
+            self.log.error(str(error))
+
+    def _state_remarks(self, remarks: tuple[str, ...]) -> None:
+        if self.health is None:
+            return
+        self.health.clear('imu')
+        for k, remark in enumerate(remarks):
+            self.health.remark(f'imu {k}', 'warning', remark)
+
+
+RATIO = 1.5
+"""Ratio of two rates beyond which they are different."""
+
+LOOKS = 3
+"""So many looks in a row must find another rate."""
+
+FEWEST = 4
+"""Messages between two looks that show a rate."""
+
+
+class RateWatch:
+    """Compares by stamps, so that it does not matter how fast they come."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[int, int, int]] = {}
+        self._different: Counter[str] = Counter()
+
+    def changed(self, inputs: Iterable[Input], periods: Mapping[str, float]) -> dict[str, float]:
+        """Look; return the signals whose rate has changed, with the new period [s].
+
+        Args:
+            inputs: of a node.
+            periods: signal → time between its samples that was learned [s].
+        """
+        found = {}
+        for entry in inputs:
+            count, stamp, missed = self._before.get(entry.topic, (0, 0, 0))
+            self._before[entry.topic] = entry.count, entry.newest, entry.missed
+            learned, number = periods.get(entry.signal), entry.count - count
+            if learned is None or not count or number < FEWEST or entry.missed > missed:
+                continue  # a computer that is too slow shows no rate
+            period = (entry.newest - stamp) / number / NANOSECONDS
+            different = period > RATIO * learned or 0.0 < period < learned / RATIO
+            self._different[entry.signal] = self._different[entry.signal] + 1 if different else 0
+            if self._different[entry.signal] >= LOOKS:
+                self._different[entry.signal] = 0
+                found[entry.signal] = period
+        return found
