@@ -1,4 +1,4 @@
-"""Judges the sensors of a running robot, as `izmp check` those of a recording: IMU, feet, rates."""
+"""Judges the sensors of a running robot as `izmp check` those of a recording: IMU, feet, rates."""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
