@@ -13,7 +13,6 @@ Exit status: 0 all equal, 1 not.
 import argparse
 import json
 import math
-import shutil
 import sys
 import tempfile
 from collections import defaultdict
@@ -50,7 +49,6 @@ def replays(root, simulated, logs):
     yield 'walk_noisy', (walk, '--robot', biped / 'robot_noisy.yaml', '--filter', 'auto')
     filtered = ('--filter', '0.04', '--storage', 'sqlite3')
     yield 'sway_filtered', (sway, '--robot', biped / 'robot.yaml', *filtered)
-    yield 'sway_blended', (sway, '--robot', simulated / 'blended.yaml', '--filter', '0.02')
     for log in sorted(path.parent for path in logs.glob('*/metadata.yaml')):
         example = root / 'examples' / log.name / 'robot.yaml'
         urdf = ('--urdf', log / 'robot.urdf') if example.exists() else ()
@@ -77,10 +75,6 @@ def make_reference(revision, logs, reference):
         simulated = made / 'simulated'
         for name, arguments in SIMULATED.items():
             run(root, 'simulate', *arguments, '--quiet', '-o', simulated / name)
-        robot = (root / BIPED / 'robot.yaml').read_text('utf-8')
-        robot += 'root_acceleration: {source: blended}\n'
-        (simulated / 'blended.yaml').write_text(robot, 'utf-8')
-        shutil.copy(root / BIPED / 'biped31.urdf', simulated)
         evaluate(root, simulated, logs, made / 'results')
         (made / 'revision').write_text(revision, 'utf-8')
         made.rename(reference)

@@ -12,7 +12,7 @@ from izmp_dynamics.check import check
 from izmp_dynamics.cli.replay import _filter as option
 from izmp_dynamics.diagnosis.filter_choice import propose_filter
 from izmp_dynamics.evaluate import evaluate_bag
-from izmp_dynamics.model.method import Filter, RootAcceleration
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
@@ -138,16 +138,6 @@ def test_noise_that_cannot_be_measured_is_no_silence(rough, monkeypatch):
     assert 'No filter was chosen' in said
     assert 'joints and imu' in said
     assert said in evaluation.notes
-
-
-def test_no_filter_is_chosen_where_the_legs_give_the_acceleration(rough):
-    desk, _ = rough
-    source = RootAcceleration('kinematic')
-    robot = dataclasses.replace(load_robot_file(desk.robot), root_acceleration=source)
-    with BagReader(desk.bag) as bag:
-        choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
-    assert choice.half_width is None
-    assert 'root_acceleration.source is kinematic' in choice.text
 
 
 def test_the_choice_leaves_nothing_behind_and_needs_no_second_survey(rough, monkeypatch):

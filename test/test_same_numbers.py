@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.feet import FootImu, Ground
-from izmp_dynamics.model.method import Acd, Filter, IrMd, RootAcceleration
+from izmp_dynamics.model.method import Acd, Filter, IrMd
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
@@ -225,12 +225,6 @@ CASES = {
     ),
     'IMUs in the feet': Case(FEET_IMUS, corrupt=no_numbers),
     'moving ground': Case({'ground': Ground('frame', 'board', 'board')}, corrupt=no_numbers),
-    'legs': Case({'root_acceleration': RootAcceleration('kinematic')}, corrupt=lost_foot_sample),
-    'legs and IMU': Case({'root_acceleration': RootAcceleration('blended')}, corrupt=stragglers),
-    'legs and IMU, causal': Case(
-        {'root_acceleration': RootAcceleration('blended')}, options={'live': True},
-        corrupt=clock_set_back,
-    ),
     'learned': Case(learned=True),
     'learned, two publishers': Case(learned=True, corrupt=two_publishers, duration=1.6),
     'learned, slow position': Case(

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('mujoco', reason='the recording is simulated with MuJoCo')
 
 
-from izmp_dynamics.model.method import Filter, RootAcceleration
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.root import accelerometer_array
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, _root_covariance, izmp_covariance
@@ -105,15 +105,4 @@ def test_no_covariance_while_the_period_of_the_imu_is_unknown(recorded):
     evaluator = Evaluator(rig, recording.groups, recording.periods)
     result = evaluate(evaluator, [span])
     evaluator = Evaluator(rig, recording.groups)  # has seen no sample
-    assert np.isnan(izmp_covariance(evaluator, result)).all()
-
-
-@pytest.mark.parametrize('source', ['kinematic', 'blended'])
-def test_no_covariance_where_the_legs_give_the_acceleration(recorded, source):
-    recording, span = recorded
-    robot = dataclasses.replace(recording.rig.robot, root_acceleration=RootAcceleration(source))
-    rig = dataclasses.replace(recording.rig, robot=robot)
-    evaluator = Evaluator(rig, recording.groups, recording.periods)
-    result = evaluate(evaluator, [span])
-    assert len(result.stamps)
     assert np.isnan(izmp_covariance(evaluator, result)).all()

@@ -26,7 +26,6 @@ from izmp_dynamics.pipeline.joints import JointGroup, enough_of
 from izmp_dynamics.pipeline.uncertainty import (
     SampleNoise,
     filtered_covariance,
-    from_imu,
     point_covariance,
 )
 from izmp_dynamics.recording.recording import Recording
@@ -174,11 +173,6 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     derived = robot.imu.from_position
     if derived and recording.rig.accelerometers:
         return _unknown('there are accelerometers beside a derived IMU', robot)
-    if not from_imu(robot):
-        source = robot.root_acceleration.source
-        return _unknown(
-            f'root_acceleration.source is {source}, whose noise is not predicted', robot
-        )
     slowest = _slowest(recording)
     evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
     evaluator.judges, evaluator.locates = False, derived  # MR-AD is all that is needed

@@ -61,22 +61,6 @@ class AngularAcceleration:
 
 
 @dataclass(frozen=True)
-class RootAcceleration:
-    """Where the specific force of the root comes from."""
-
-    source: str = setting(
-        'imu: its accelerometer; kinematic: the legs that stand, on level ground; blended: those '
-        'below the cross-over frequency, the accelerometer above it',
-        default='imu',
-        choices=('imu', 'kinematic', 'blended'),
-    )
-    crossover: float = setting(
-        'frequency below which the legs count, for source: blended',
-        default=2.0, unit='Hz', lower=0.01, upper=100.0, hint='hertz, not rad/s',
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
 class IrMd:
     """The baseline IR-MD (sect. 4.4.2)."""
 

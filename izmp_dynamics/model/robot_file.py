@@ -22,7 +22,6 @@ from izmp_dynamics.model.method import (
     IrMd,
     Pairing,
     Rates,
-    RootAcceleration,
 )  # fmt: skip
 from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.robot_file_links import link_mistakes, unknown_link
@@ -62,9 +61,6 @@ class RobotFile:
     angular_acceleration: AngularAcceleration = setting(
         'angular acceleration of the root', factory=AngularAcceleration
     )
-    root_acceleration: RootAcceleration = setting(
-        'specific force of the root', factory=RootAcceleration
-    )
     position: Position | None = setting('position of the root in the world', default=None)
     feet: tuple[Foot, ...] = setting('the feet', default=())
     ground: Ground = setting('ground plane', factory=Ground)
@@ -96,12 +92,6 @@ class RobotFile:
                 'under accelerometers, or use gyro or auto.',
                 kind='no_accelerometers',
             )
-        if self.root_acceleration.source != 'imu' and not self.feet:
-            yield RobotFileError(
-                f'root_acceleration.source is {self.root_acceleration.source}, but there are no '
-                'feet to stand on; list them under feet, or use imu.',
-                kind='no_feet',
-            )
         balls = [foot.name for foot in self.feet if foot.radius is not None]
         if (
             not balls
@@ -113,15 +103,11 @@ class RobotFile:
                 'another source.',
                 kind='no_foot_imu',
             )
-        needs_soles = {
-            'root_acceleration.source': self.root_acceleration.source != 'imu',
-            'ground.source': self.ground.source == 'feet_imus',
-        }
-        for key in [key for key, needs in needs_soles.items() if needs and balls]:
+        if self.ground.source == 'feet_imus' and balls:
             yield RobotFileError(
-                f'{key} needs flat soles, but {list_names(balls)} touch the ground with balls '
-                '(radius); use another source.',
-                kind='needs_flat_soles', key=key, feet=tuple(balls),
+                f'ground.source: feet_imus needs flat soles, but {list_names(balls)} touch the '
+                'ground with balls (radius); use another source.',
+                kind='needs_flat_soles', feet=tuple(balls),
             )  # fmt: skip
         feet = [(f'feet[{k}]', foot) for k, foot in enumerate(self.feet)]
         names = {f'{key}.name': foot.name for key, foot in feet}

@@ -188,14 +188,6 @@ class GraphNode(TopicNode):
         """State which settings take the composed node."""
         if self.task.is_whole:
             return
-        source = robot.root_acceleration.source
-        if 'root' in self.task.computes and source != 'imu':
-            self.health.remark(
-                'root_acceleration',
-                'warning',
-                f'root_acceleration.source: {source} takes '
-                'composed:=true; as processes of their own the nodes use the IMU alone.',
-            )
         if 'ir_md' in self.task.computes and robot.ir_md.step == 'actuator':
             self.health.remark(
                 'step',

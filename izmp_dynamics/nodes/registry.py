@@ -88,7 +88,7 @@ TASKS = {
         computes='joints root mr_ad world ir_md verdict',
         settings=(
             'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md '
-            'noise pairing rates root_acceleration'
+            'noise pairing rates'
         ),
     ),
     'acd': _task(

@@ -22,7 +22,6 @@ from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.located import IrMdStage, Located
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
-from izmp_dynamics.pipeline.stance import StanceAcceleration
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.sensing.root_state import RootState
@@ -64,9 +63,9 @@ class Evaluator:
         periods: signal → time between its samples [s]; learned where it is not known.
         orientation: source of the root's orientation: 'imu', 'position' (where its messages hold
             one), or None if nothing measures it.
-        live: whether the samples are those of a running system: the filter of `stance` is causal,
-            joints that appear late or change their rate are learned again, and the gyroscope is
-            differenced as long as an accelerometer is silent.
+        live: whether the samples are those of a running system: joints that appear late or change
+            their rate are learned again, and the gyroscope is differenced as long as an
+            accelerometer is silent.
         patience: an instant does not wait for a signal that is behind by more [s].
         prompt: is given each piece as soon as its IZMP is known, which is before the position of
             the root and IR-MD are: there they are NaN or absent.
@@ -117,9 +116,6 @@ class Evaluator:
         self._for_izmp = self._stages_for_izmp()
         wrench = () if stages.in_world is None else (stages.in_world,)
         self._for_pose: tuple[Stage, ...] = (self.world, *wrench)
-        self._stance: StanceAcceleration | None = None
-        if robot.root_acceleration.source != 'imu':
-            self._stance = StanceAcceleration(rig, self.feet, causal=live)
         falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
         self._fall = FallStage(rig) if falls else None
         self._judges = falls
@@ -322,7 +318,7 @@ class Evaluator:
         if not stages.given:
             return None if self.locates or self.waits else (stages.leading,)
         results = stages.first_results
-        pushed, waits = self._begun, self._begun < len(self._pending)
+        pushed, waits = self._izmp_known, self._izmp_known < len(self._pending)
         if not results:
             results = stages.later_results
             pushed, waits = self._located.pushed, bool(len(self._pending))
@@ -364,11 +360,8 @@ class Evaluator:
     def _begin(self) -> None:
         self._none = self._pending = joined([], self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
-        self._begun = self._izmp_known = self._last = 0
-        self._newest = 0
+        self._izmp_known = self._last = self._newest = 0
         self._located.begin()
-        if self._stance is not None:
-            self._stance.reset()
         self._vertical = Vertical(self.rig.robot.gravity)
         if self._fall is not None:
             self._fall.reset()
@@ -422,8 +415,6 @@ class Evaluator:
         self._add_instants(self.joints.flush(final))
         self.stages.flush(final)
         self._evaluate_izmp()
-        if self._stance is not None:
-            self._take_pieces(self._stance.flush())
         return self._complete(len(self._pending), final=True)
 
     def _decided(self, stages: Iterable[Stage], begin: int, end: int) -> int:
@@ -440,39 +431,27 @@ class Evaluator:
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
-        count = self._decided(self._for_izmp, self._begun, len(self._pending))
+        count = self._decided(self._for_izmp, self._izmp_known, len(self._pending))
         if not count:
             return
-        begin, end = self._begun, self._begun + count
+        begin, end = self._izmp_known, self._izmp_known + count
         rows: npt.NDArray[np.intp] | slice = slice(begin, end)
         if not self._only_bus:
             rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
-        self._begun = end
+        self._izmp_known = end
         joints = self._pending
         if count < len(joints) or not self._only_bus:
             joints = joints.select(rows)
+            if not len(joints):
+                return
         if self.root in self._for_izmp:
             root = self.root.without_stuck(self.root.evaluate(joints.stamps), joints.moving)
         else:
             root = _no_motion(joints.stamps)
-        instants = [(joints, root)]
-        if self._stance is not None:
-            period = max(1.0 / self.rig.robot.rates.bus, self.joints.groups[0].period)
-            instants = self._stance.push(joints, root, period)
-        self._take_pieces(instants)
-
-    def _take_pieces(self, instants: list[tuple[JointKinematics, RootState]]) -> None:
-        """Evaluate instants of the bus whose root's motion is known."""
-        pieces = [self._evaluated(joints, root) for joints, root in instants if len(joints)]
-        held = 0 if self._stance is None else self._stance.held
-        self._izmp_known = self._begun
-        if held:
-            self._izmp_known = int(np.flatnonzero(self._reaches_bus[: self._begun])[-held])
-        for piece in pieces:
-            self._located.add(piece)
+        piece = self._evaluated(joints, root)
+        self._located.add(piece)
         if self._prompt is not None:
-            for piece in pieces:
-                self._prompt(piece)
+            self._prompt(piece)
 
     def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
         """Hand out pending instants, with pose and IR-MD if those are asked for."""
@@ -493,7 +472,6 @@ class Evaluator:
         self._pending = self._pending.select(left) if count < len(self._pending) else self._none
         self._reaches_bus = self._reaches_bus[count:]
         self._izmp_known -= count
-        self._begun -= count
         self._forget()
 
     def _forget(self) -> None:

@@ -103,11 +103,6 @@ class SampleNoise:
         return cls(np.array(force), np.full(3, gyro), np.zeros(dof), noise.encoder or 0.0)
 
 
-def from_imu(robot: RobotFile) -> bool:
-    """Whether φ is that of the IMU; the noise of the one from the legs is not predicted."""
-    return robot.root_acceleration.source == 'imu'
-
-
 def filtered_covariance(
     evaluator: Evaluator,
     result: Evaluated,
@@ -131,7 +126,7 @@ def filtered_covariance(
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
     periods = stage.periods
-    if noise is None or periods is None or not from_imu(rig.robot):
+    if noise is None or periods is None:
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
