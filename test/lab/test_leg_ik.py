@@ -72,9 +72,8 @@ def test_one_pose_equals_its_row_of_a_batch(model):
 
 @given(st.floats(-0.3, 0.3), st.floats(-0.2, 0.2), st.floats(-0.75, -0.6), st.floats(-1.0, 1.0))
 @settings(max_examples=200, deadline=None)
-def test_mirrored_soles_need_mirrored_joints(x, y, z, yaw):
+def test_mirrored_soles_need_mirrored_joints(model, x, y, z, yaw):
     """Pitches keep their sign, rolls and yaws change it."""
-    model = load_model(URDF)
     turned = Rotation.from_euler('z', yaw).as_matrix()
     left = Leg.of(model, 'l_sole').solve(turned, np.array([x, 0.08 + y, z]))
     right = Leg.of(model, 'r_sole').solve(turned.T, np.array([x, -0.08 - y, z]))

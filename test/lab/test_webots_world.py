@@ -36,16 +36,36 @@ def world(tmp_path_factory):
     return make_world(BIPED31, tmp_path_factory.mktemp('worlds'), slope_deg=10.0)
 
 
+class Made:
+    """A world, its PROTO and robot file, the model of the URDF that it was made from, its q."""
+
+    def __init__(self, world, model):
+        self.world, self.model = world, model
+        self.proto, self.file = proto_of(world), load_robot_file(world.robot)
+        (self.robot,) = self.proto.nodes
+        given = {
+            node.fields['device'][0].fields['name']: node.fields['jointParameters']
+            for node in self.robot.nodes()
+            if node.type in JOINTS
+        }
+        positions = [given[name].fields['position'][0] for name in model.joint_names]
+        self.q = np.array(positions)
+
+    def assert_at(self, frame, R, p, point=(0.0, 0.0, 0.0)):
+        """The pose is that of a frame of the URDF, moved to a point of it."""
+        frame_R, frame_p = self.model.frame_pose(frame, self.q)
+        np.testing.assert_allclose(R, frame_R, atol=1e-9)
+        assert p == pytest.approx(frame_p + frame_R @ point, abs=1e-9)
+
+
 @pytest.fixture(scope='module', params=['biped31', 'itu_biped', 'odd'])
 def made(request, world, tmp_path_factory):
-    """A world with the model of the URDF that it was made from."""
-    if request.param == 'biped31':
-        return world, load_model(ROBOTS / 'biped31' / 'biped31.urdf')
     if request.param == 'odd':
-        return odd_world(tmp_path_factory.mktemp('odd'))
+        return Made(*odd_world(tmp_path_factory.mktemp('odd')))
     folder = ROBOTS / request.param
-    made = make_world(folder / 'robot.yaml', tmp_path_factory.mktemp(request.param))
-    return made, load_model(folder / f'{request.param}.urdf')
+    if request.param != 'biped31':
+        world = make_world(folder / 'robot.yaml', tmp_path_factory.mktemp(request.param))
+    return Made(world, load_model(folder / f'{request.param}.urdf'))
 
 
 ODD = """
@@ -106,9 +126,8 @@ def proto_of(world):
 
 def pose(node):
     *axis, angle = node.fields['rotation']
-    return Rotation.from_rotvec(angle * np.array(axis)).as_matrix(), np.array(
-        node.fields['translation']
-    )
+    R = Rotation.from_rotvec(angle * np.array(axis)).as_matrix()
+    return R, np.array(node.fields['translation'])
 
 
 def solids(solid, R=np.eye(3), p=np.zeros(3)):  # noqa: B008
@@ -121,10 +140,10 @@ def solids(solid, R=np.eye(3), p=np.zeros(3)):  # noqa: B008
             yield from solids(end, R @ turned, p + R @ place)
 
 
-def whole(proto):
+def whole(robot):
     """Mass, centre of mass and inertia about it of all that has Physics."""
     mass, moment, about = 0.0, np.zeros(3), np.zeros((3, 3))
-    for solid, R, p in solids(proto.nodes[0]):
+    for solid, R, p in solids(robot):
         physics = solid.fields.get('physics')
         if physics is None:
             continue
@@ -138,23 +157,11 @@ def whole(proto):
     return mass, com, about - mass * (com @ com * np.eye(3) - np.outer(com, com))
 
 
-def positions(proto):
-    """Joint → position that the PROTO gives it."""
-    return {
-        node.fields['device'][0].fields['name']: node.fields['jointParameters'].fields['position'][
-            0
-        ]
-        for node in proto.nodes[0].nodes()
-        if node.type in JOINTS
-    }
-
-
 def test_files_are_what_webots_takes(made):
-    world, _ = made
-    proto, scene = proto_of(world), parse(world.world.read_text())
-    check(proto.nodes[0], proto.interface)
-    assert scene.external == [world.proto.name]
-    assert proto.interface.name == world.proto.stem
+    proto, scene = made.proto, parse(made.world.world.read_text())
+    check(made.robot, proto.interface)
+    assert scene.external == [made.world.proto.name]
+    assert proto.interface.name == made.world.proto.stem
     *base, robot = scene.nodes
     for node in base:
         check(node)
@@ -187,14 +194,10 @@ def test_nothing_is_downloaded_and_all_is_silent(world):
 
 
 def test_mass_com_and_inertia_are_the_urdfs(made):
-    world, model = made
-    proto = proto_of(world)
-    at = positions(proto)
-    q = np.array([at[name] for name in model.joint_names])
-    mass, com, inertia = whole(proto)
-    assert mass == pytest.approx(model.total_mass, abs=1e-9)
-    assert com == pytest.approx(model.com(q), abs=1e-9)
-    assert inertia == pytest.approx(inertia_of(model, q), abs=1e-8)
+    mass, com, inertia = whole(made.robot)
+    assert mass == pytest.approx(made.model.total_mass, abs=1e-9)
+    assert com == pytest.approx(made.model.com(made.q), abs=1e-9)
+    assert inertia == pytest.approx(inertia_of(made.model, made.q), abs=1e-8)
 
 
 def inertia_of(model, q):
@@ -212,11 +215,8 @@ def inertia_of(model, q):
 
 
 def test_axes_limits_and_torques_are_the_urdfs(made):
-    world, model = made
-    robot = proto_of(world).nodes[0]
-    q = np.array([positions(proto_of(world))[name] for name in model.joint_names])
-    seen = set()
-    for solid, R, p in solids(robot):
+    model, seen = made.model, set()
+    for solid, R, p in solids(made.robot):
         for joint in solid.fields.get('children', []):
             if joint.type not in JOINTS:
                 continue
@@ -226,7 +226,7 @@ def test_axes_limits_and_torques_are_the_urdfs(made):
             column = model.joint_names.index(name)
             body = int(np.flatnonzero(model.joints[1:, 2] == column)[0]) + 1
             link = next(link for link in model.frame_names if model.mount(link).body == body)
-            axis, anchor = axis_of(model, link, q)
+            axis, anchor = axis_of(model, link, made.q)
             parameters = joint.fields['jointParameters'].fields
             assert R @ parameters['axis'] == pytest.approx(axis, abs=1e-9)
             if 'anchor' in parameters:
@@ -238,13 +238,10 @@ def test_axes_limits_and_torques_are_the_urdfs(made):
                 (motor.fields['maxVelocity'][0], model.velocity_limit[column]),
             ):
                 assert written == pytest.approx(stated if np.isfinite(stated) else 1e6, abs=1e-9)
-            if np.isfinite(model.position_lower[column]):
-                assert motor.fields['minPosition'][0] == pytest.approx(
-                    model.position_lower[column]
-                )
-                assert motor.fields['maxPosition'][0] == pytest.approx(
-                    model.position_upper[column]
-                )
+            limits = model.position_lower[column], model.position_upper[column]
+            if np.isfinite(limits[0]):
+                found = [motor.fields[f'{end}Position'][0] for end in ('min', 'max')]
+                assert found == pytest.approx(limits)
             else:
                 assert 'minPosition' not in motor.fields
     assert seen == set(model.joint_names)
@@ -273,24 +270,16 @@ def axis_of(model, link, q):
 
 
 def test_solids_stand_where_the_links_are(made):
-    world, model = made
-    proto = proto_of(world)
-    q = np.array([positions(proto)[name] for name in model.joint_names])
-    for solid, R, p in solids(proto.nodes[0]):
+    for solid, R, p in solids(made.robot):
         if solid.type == 'Solid':
-            link_R, link_p = model.frame_pose(solid.fields['name'], q)
-            np.testing.assert_allclose(R, link_R, atol=1e-9)
-            assert p == pytest.approx(link_p, abs=1e-9)
+            made.assert_at(solid.fields['name'], R, p)
 
 
 def test_sensors_sit_in_their_frames(made):
-    world, model = made
-    proto, file = proto_of(world), load_robot_file(world.robot)
-    names = DeviceNames.of(file)
-    q = np.array([positions(proto)[name] for name in model.joint_names])
+    file, names = made.file, DeviceNames.of(made.file)
     devices = {
         solid.fields['name']: (solid.type, R, p)
-        for solid, R, p in solids(proto.nodes[0])
+        for solid, R, p in solids(made.robot)
         if solid.type not in ('Robot', 'Solid')
     }
     wanted = {
@@ -303,25 +292,19 @@ def test_sensors_sit_in_their_frames(made):
     if names.gps:
         wanted[names.gps] = ('GPS', file.position.frame)
     for name, (kind, frame) in wanted.items():
-        link_R, link_p = model.frame_pose(frame, q)
-        found, R, p = devices.pop(name)
+        found, *pose = devices.pop(name)
         assert found == kind
-        np.testing.assert_allclose(R, link_R, atol=1e-9)
-        assert p == pytest.approx(link_p, abs=1e-9)
+        made.assert_at(frame, *pose)
     for foot, pads in zip(file.feet, names.pads, strict=True):
-        sole_R, sole_p = model.frame_pose(foot.sole, q)
-        for name, (x, y) in zip(pads, foot.polygon, strict=True):
-            found, R, p = devices.pop(name)
+        for name, corner in zip(pads, foot.polygon, strict=True):
+            found, *pose = devices.pop(name)
             assert found == 'TouchSensor'
-            np.testing.assert_allclose(R, sole_R, atol=1e-9)
-            assert p == pytest.approx(sole_p + sole_R @ [x, y, 0.0], abs=1e-9)
+            made.assert_at(foot.sole, *pose, (*corner, 0.0))
     assert not devices
 
 
 def test_only_pads_touch_the_ground(made):
-    world, _ = made
-    file = load_robot_file(world.robot)
-    for solid, _, _ in solids(proto_of(world).nodes[0]):
+    for solid, _, _ in solids(made.robot):
         if solid.type == 'TouchSensor':
             shape = solid.fields['boundingObject']
             (sphere,) = shape.fields['children']
@@ -329,19 +312,15 @@ def test_only_pads_touch_the_ground(made):
             assert solid.fields['contactMaterial'] == 'sole'
         elif solid.name in ('l_foot', 'r_foot', 'foot'):
             assert 'boundingObject' not in solid.fields
-    assert all(foot.wrench.below is None for foot in file.feet)
+    assert all(foot.wrench.below is None for foot in made.file.feet)
 
 
 def test_robot_stands_on_the_ground(made):
-    world, model = made
-    proto, file = proto_of(world), load_robot_file(world.robot)
-    robot = parse(world.world.read_text()).nodes[-1]
-    R, p = pose(robot)
-    q = np.array([positions(proto)[name] for name in model.joint_names])
+    R, p = pose(parse(made.world.world.read_text()).nodes[-1])
     lowest = min(
         (p + R @ (sole_p + sole_R @ [x, y, 0.0]))[2]
-        for foot in file.feet
-        for sole_R, sole_p in [model.frame_pose(foot.sole, q)]
+        for foot in made.file.feet
+        for sole_R, sole_p in [made.model.frame_pose(foot.sole, made.q)]
         for x, y in foot.polygon
     )
     assert lowest == pytest.approx(0.0, abs=1e-8)

@@ -24,6 +24,7 @@ import ctypes
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -48,13 +49,35 @@ POINTER = ctypes.POINTER(ctypes.c_double)
 
 
 class Device:
-    """A device without sampling."""
+    """Something with a name; a sensor takes samples once it is enabled."""
 
-    def __init__(self, name):
-        self.name = name
+    before = math.nan
+    period = 0
+
+    def __init__(self, name, measure=None):
+        self.name, self.measure, self.value = name, measure, self.before
 
     def getName(self):
         return self.name
+
+    def enable(self, period):
+        self.period, self.enabled_at = period, None
+
+    def step(self, now):
+        if not self.period:
+            return
+        if self.enabled_at is None:
+            self.enabled_at = now - self.period
+        if (now - self.enabled_at) % self.period == 0:
+            self.value = self.measure()
+
+    def getValue(self):
+        return self.value
+
+    def getValues(self):
+        return list(self.value)
+
+    getQuaternion = getValues
 
 
 class Motor(Device):
@@ -69,130 +92,21 @@ class Motor(Device):
         self.target = position
 
 
-class Sensor(Device):
-    """A device that takes samples once it is enabled."""
-
-    before = (math.nan, math.nan, math.nan)
-
-    def __init__(self, name, measure):
-        super().__init__(name)
-        self.measure, self.value = measure, self.before
-        self.period = self.enabled_at = 0
-
-    def enable(self, period):
-        self.period, self.enabled_at = period, None
-
-    def step(self, now):
-        if not self.period:
-            return
-        if self.enabled_at is None:
-            self.enabled_at = now - self.period
-        if (now - self.enabled_at) % self.period == 0:
-            self.value = self.measure()
-
-    def getValues(self):
-        return list(self.value)
+def _pointer(self):
+    self.memory = (ctypes.c_double * 3)(*self.value)
+    return ctypes.cast(self.memory, POINTER)
 
 
-class PositionSensor(Sensor):
-    before = math.nan
-
-    def getValue(self):
-        return self.value
-
-
-class Accelerometer(Sensor):
-    pass
-
-
-class Gyro(Sensor):
-    pass
-
-
-class GPS(Sensor):
-    pass
-
-
-class InertialUnit(Sensor):
-    before = GARBAGE
-
-    def getQuaternion(self):
-        return list(self.value)
-
-
-class TouchSensor(Sensor):
-    before = (0.0, 0.0, 0.0)
-
-    def getType(self):
-        return 2
-
-    def getValues(self):
-        self.memory = (ctypes.c_double * 3)(*self.value)
-        return ctypes.cast(self.memory, POINTER)
-
-
-SENSORS = (PositionSensor, Accelerometer, Gyro, GPS, InertialUnit, TouchSensor)
-
-
-class SolidNode:
-    """A node as the supervisor sees it."""
-
-    def __init__(self, stand_in, body):
-        self.stand_in, self.body = stand_in, body
-
-    def addForce(self, force, relative):
-        assert not relative
-        self.stand_in.pushes.append((self.stand_in.now, self.body, force))
-        self.stand_in.data.xfrc_applied[self.body, :3] += force
-
-
-class Supervisor:
-    """What `webots_node.robot` is."""
-
-    def __init__(self, stand_in):
-        self.stand_in = stand_in
-        self.quit_status = None
-
-    def getName(self):
-        return self.stand_in.name
-
-    def getTime(self):
-        return 1e-3 * self.stand_in.now
-
-    def getBasicTimeStep(self):
-        return float(self.stand_in.time_step)
-
-    def getSupervisor(self):
-        return self.stand_in.supervisor
-
-    def getNumberOfDevices(self):
-        return len(self.stand_in.devices)
-
-    def getDeviceByIndex(self, index):
-        return list(self.stand_in.devices.values())[index]
-
-    def getDevice(self, name):
-        return self.stand_in.devices.get(name)
-
-    def getSelf(self):
-        return self
-
-    def isProto(self):
-        return True
-
-    def getFromProtoDef(self, name):
-        link = self.stand_in.links.get(name)  # the PROTO's own node has no DEF in it
-        return (
-            None if link is None else SolidNode(self.stand_in, self.stand_in.plant.body_of(link))
-        )
-
-    def addForce(self, force, relative):
-        root = load_model(self.stand_in.file.urdf_path).root
-        SolidNode(self.stand_in, self.stand_in.plant.body_of(root)).addForce(force, relative)
-
-    def simulationQuit(self, status):
-        self.quit_status = status
-        self.stand_in.end = self.stand_in.now
+NAN = {'before': 3 * (math.nan,)}
+SENSORS = {
+    name: type(name, (Device,), own)
+    for name, own in (
+        ('PositionSensor', {}), ('Accelerometer', NAN), ('Gyro', NAN), ('GPS', NAN),
+        ('InertialUnit', {'before': GARBAGE}),
+        ('TouchSensor',
+         {'before': 3 * (0.0,), 'getType': lambda self: 2, 'getValues': _pointer}),
+    )
+}  # fmt: skip
 
 
 class StandIn:
@@ -229,8 +143,42 @@ class StandIn:
         self._stand(place, proto)
         self.samples = StepSamples.empty(self.plant, 20_000)
         self.torque = np.zeros(self.plant.robot.dof)
-        self.robot = Supervisor(self)
+        self.robot = self._supervisor()
         self._see()
+
+    def _supervisor(self):
+        """What `webots_node.robot` is."""
+
+        def node(link):
+            """A node as the supervisor sees it; the PROTO's own node has no DEF in it."""
+            body = self.plant.body_of(link)
+
+            def add(force, relative):
+                assert not relative
+                self.pushes.append((self.now, body, force))
+                self.data.xfrc_applied[body, :3] += force
+
+            return SimpleNamespace(addForce=add)
+
+        def close(status):
+            robot.quit_status, self.end = status, self.now
+
+        robot = SimpleNamespace(
+            quit_status=None,
+            getName=lambda: self.name,
+            getTime=lambda: 1e-3 * self.now,
+            getBasicTimeStep=lambda: float(self.time_step),
+            getSupervisor=lambda: self.supervisor,
+            getNumberOfDevices=lambda: len(self.devices),
+            getDeviceByIndex=lambda index: list(self.devices.values())[index],
+            getDevice=lambda name: self.devices.get(name),
+            getSelf=lambda: robot,
+            isProto=lambda: True,
+            getFromProtoDef=lambda name: node(self.links[name]) if name in self.links else None,
+            addForce=node(load_model(self.file.urdf_path).root).addForce,
+            simulationQuit=close,
+        )
+        return robot
 
     def step(self):
         """Simulate one step, as the driver asks for it; -1 when the simulator has been closed."""
@@ -245,8 +193,7 @@ class StandIn:
         self._see()
         self.now += self.time_step
         for device in self.devices.values():
-            if isinstance(device, Sensor):
-                device.step(self.now)
+            device.step(self.now)
         return 0
 
     def truth(self):
@@ -297,11 +244,11 @@ class StandIn:
                 self.devices[joint].target = position
 
     def _add_sensors(self, proto):
-        kinds, measures = {kind.__name__: kind for kind in SENSORS}, dict(self._measures())
+        measures = dict(self._measures())
         for node in proto.nodes():
-            if node.type in kinds:
+            if node.type in SENSORS:
                 name = node.fields['name']
-                self.devices[name] = kinds[node.type](name, measures[name])
+                self.devices[name] = SENSORS[node.type](name, measures[name])
 
     def _measures(self):
         """Name of a device → what it measures."""
