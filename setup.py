@@ -20,8 +20,8 @@ COMMANDS = ('plan', 'simulate', 'make_world', 'experiments')
 LABORATORY_NODES = {
     'motion': 'nodes.motion:Motion',
     'simulation': 'nodes.simulation:Simulation',
-    'seesaw': 'seesaw.nodes.plant:Seesaw',
-    'balance': 'seesaw.nodes.balance:Balance',
+    'seesaw': 'seesaw.nodes:Seesaw',
+    'balance': 'seesaw.nodes:Balance',
 }
 ROS_PACKAGES = (
     'ros-rclpy[fastrtps]==7.1.6', 'ros-jazzy-diagnostic-msgs==5.3.6',

@@ -20,15 +20,13 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.studies.angular_momentum import study
-from izmp_lab.studies.angular_momentum.study import SCHEMES
-from izmp_lab.studies.angular_momentum.walks import Trial, ZmpScore
+from izmp_lab.studies.angular_momentum.study import Trial, ZmpScore
 from izmp_lab.walking import com_programme
 from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.online_walk import OnlineWalk
+from izmp_lab.walking.online_walk import OnlineWalk, WalkCommand
 from izmp_lab.walking.quadratic_programme import solve_qp
 from izmp_lab.walking.walk import plan_walk
-from izmp_lab.walking.walk_command import WalkCommand
-from izmp_lab.walking.walk_parameters import WalkParameters
+from izmp_lab.walking.walk_parameters import SCHEMES, WalkParameters
 
 BIPED31 = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 NODES = {'E3': 16, 'E4': 8}

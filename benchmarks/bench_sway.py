@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.mujoco.plant import simulate, with_feed_forward
 from izmp_lab.simulation.recording import record
 from izmp_lab.walking.sway import plan_sway
 

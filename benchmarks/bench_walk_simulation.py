@@ -15,9 +15,8 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
 from izmp_lab.simulation.mujoco.model import MujocoRobot, build_mujoco
-from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.mujoco.plant import AnkleFeedback, simulate
 from izmp_lab.simulation.physics import Physics
 from izmp_lab.simulation.recording import record
 from izmp_lab.simulation.scenarios import SimulatedWalk

@@ -25,9 +25,8 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.mujoco.plant import simulate, with_feed_forward
 from izmp_lab.simulation.noisy_signals import (
     SENSOR_NOISE,
     SensorErrors,

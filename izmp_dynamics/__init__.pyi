@@ -24,7 +24,7 @@ from izmp_dynamics.results.evaluation import Evaluation as Evaluation
 from izmp_dynamics.results.evaluation import Foot as Foot
 from izmp_dynamics.results.evaluation import SignalHealth as SignalHealth
 from izmp_dynamics.results.evaluation import Track as Track
-from izmp_dynamics.sensing.accelerometer import Accelerometer as Accelerometer
+from izmp_dynamics.sensing.accelerometer_array import Accelerometer as Accelerometer
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray as AccelerometerArray
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator as ActuatorDifferentiator
 from izmp_dynamics.sensing.gyro_difference import GyroDifference as GyroDifference

@@ -97,7 +97,7 @@ def _graph(context: LaunchContext) -> list[GroupAction]:
         robot = str(next(folder.glob('*.yaml')))
         return [graph(**values, **dict.fromkeys(OF_ROBOT, ''), robot=robot)]
 
-    module = 'izmp_lab.seesaw.nodes.robot_files'
+    module = 'izmp_lab.seesaw.robot_files'
     robot = LaunchConfiguration('robot')
     return [
         without_traceback(

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SensingError, ShapeError, UnknownNameError
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 
 from .raising import raising
 

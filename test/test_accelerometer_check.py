@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.sensing.accelerometer_check import TOLERANCE, check_accelerometer
+from izmp_dynamics.sensing.sensor_check import TOLERANCE, check_accelerometer
 
 from .raising import raising
 

@@ -12,12 +12,19 @@ from scipy import stats
 from scipy.signal import lfilter
 
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.compare.alignment import PHASES, align, sampled
-from izmp_dynamics.compare.difference import of_all, of_strides, over_time
 from izmp_dynamics.compare.publish import caveats
-from izmp_dynamics.compare.result import Result, Series, load_results
-from izmp_dynamics.compare.table import _means, as_table, escaped, rows_of, to_latex
-from izmp_dynamics.pages.files import StoreError, write_files
+from izmp_dynamics.compare.result import PHASES, Result, Series, align, load_results, sampled
+from izmp_dynamics.compare.table import (
+    _means,
+    as_table,
+    escaped,
+    of_all,
+    of_strides,
+    over_time,
+    rows_of,
+    to_latex,
+)
+from izmp_dynamics.pages.rendering import StoreError, write_files
 
 from .command_line import assert_refused, izmp
 from .raising import raising

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.external_wrench import external_wrench
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench, external_wrench
 from izmp_dynamics.estimation.push import LEAST_PART
 from izmp_dynamics.estimation.push import find_forces as found_with_level
 from izmp_dynamics.evaluate import replay

@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.stability.alarm_rule import threshold
-from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
 from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm
-from izmp_dynamics.stability.gait import PHASES, Gait, footing
-from izmp_dynamics.stability.ground_plane import joined_corners
-from izmp_dynamics.stability.recoverable import (
+from izmp_dynamics.stability.fall_probability import (
     ALL_AROUND,
     DIRECTIONS,
+    capture_point,
+    offset_of_fall,
+    pendulum_rate,
     reach,
     reach_of_feet,
     weights,
 )
+from izmp_dynamics.stability.gait import PHASES, Gait, footing
+from izmp_dynamics.stability.ground_plane import joined_corners
 
 G = 9.81
 HEIGHT = 0.8

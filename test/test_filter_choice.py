@@ -17,7 +17,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.survey import Survey
-from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.sensing.noise import noise_floor
 
 from .bag_surgery import ARRAY, IMU, JOINTS
 from .raising import raising

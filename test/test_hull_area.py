@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from izmp_dynamics.model.hull_area import hull_area
+from izmp_dynamics.model.feet import hull_area
 
 
 @pytest.mark.parametrize('count', [3, 4, 7, 40])

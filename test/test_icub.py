@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.seesaw.balancing_robot import ICUB, RIGHT_LEG, icub_urdf
-from izmp_lab.walking.example_robots import example_robot
+from izmp_lab.walking.biped import example_robot
 
 from .raising import raising
 from .requiring import skip_without

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.sensing.imu_check import check_imu
+from izmp_dynamics.sensing.sensor_check import check_imu
 
 from .raising import raising
 

@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.noise_propagation import (
     quantised_second,
     quotient_weights,
 )
-from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.sensing.noise import noise_floor
 from izmp_dynamics.signals.matched_filter import (
     MatchedStream,
     bandwidth,

@@ -11,8 +11,7 @@ from izmp_dynamics.pipeline.noise_propagation import (
     mr_ad_covariance,
     zmp_covariance,
 )
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .lab.walking import biped31

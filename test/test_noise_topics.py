@@ -12,9 +12,8 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
-from izmp_lab.simulation.noisy_signals import add_noise, sensor_noise
+from izmp_lab.simulation.noisy_signals import XSENS_GYROSCOPE, add_noise, sensor_noise
 from izmp_lab.simulation.recording import record
-from izmp_lab.simulation.white_noise import XSENS_GYROSCOPE
 
 from .bag_columns import messages, points, xyz
 from .lab.walking import ROBOT_FILE, planned

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.simulation.mass_moments import mass_moments
+from izmp_lab.simulation.mujoco.spec import mass_moments
 
 from .pinocchio_twin import ROBOTS, PinocchioTwin, robot_path
 from .raising import raising

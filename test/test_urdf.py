@@ -13,9 +13,9 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import ModelError
-from izmp_dynamics.model.problem import MOST_LISTED
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf, read_urdf
+from izmp_dynamics.model.urdf_grammar import MOST_LISTED
 
 from .raising import raising
 from .small_robot import SMALL_ROBOT, corrupted, extended

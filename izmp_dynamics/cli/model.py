@@ -81,8 +81,7 @@ def draw(path: Path, model: 'RobotModel', robot: 'RobotFile | None', full: bool 
         IzmpError: if the picture cannot be written.
     """
     from izmp_dynamics.base.errors import IzmpError
-    from izmp_dynamics.cli.model_frames import folds, hidden_links, sensor_frames
-    from izmp_dynamics.cli.model_picture import write_picture
+    from izmp_dynamics.cli.model_view import folds, hidden_links, sensor_frames, write_picture
 
     try:
         hidden = frozenset() if full else hidden_links(folds(model))

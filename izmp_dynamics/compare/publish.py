@@ -10,21 +10,31 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.compare.alignment import LEAST_STRIDES, Aligned, Alignment, align, in_words
-from izmp_dynamics.compare.difference import (
+from izmp_dynamics.compare.result import (
+    LEAST_STRIDES,
+    Aligned,
+    Alignment,
+    Result,
+    align,
+    in_words,
+    load_results,
+    margin_known,
+)
+from izmp_dynamics.compare.table import (
     WINDOW,
     Difference,
+    Row,
+    as_table,
     mean_known,
     of_strides,
     over_time,
+    rows_of,
+    shown,
+    to_latex,
 )
-from izmp_dynamics.compare.result import Result, load_results, margin_known
-from izmp_dynamics.compare.table import Row, as_table, rows_of, shown, to_latex
-from izmp_dynamics.pages.files import files_of, to_csv, write_files
 from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
-from izmp_dynamics.pages.page import Page
-from izmp_dynamics.pages.picture import Picture, Table, Toned
-from izmp_dynamics.pages.rendering import render
+from izmp_dynamics.pages.picture import Page, Picture, Table, Toned
+from izmp_dynamics.pages.rendering import files_of, render, to_csv, write_files
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
 

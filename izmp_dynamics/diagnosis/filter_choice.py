@@ -30,7 +30,7 @@ from izmp_dynamics.pipeline.uncertainty import (
 )
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import CHUNK, make_evaluator
-from izmp_dynamics.sensing.noise_floor import noise_floor
+from izmp_dynamics.sensing.noise import noise_floor
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.signals.matched_filter import bandwidth, matched_means

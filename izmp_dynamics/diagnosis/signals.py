@@ -11,7 +11,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import TopicUse
 from izmp_dynamics.results.evaluation import Evaluation, Outage
-from izmp_dynamics.sensing.wrench_check import PROPOSAL
+from izmp_dynamics.sensing.sensor_check import PROPOSAL
 
 CLOCK_TOLERANCE = 0.1
 """Difference between the delays of two topics that is remarked on [s]."""

@@ -16,7 +16,7 @@ from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.sensing.array_layout import check_layout
+from izmp_dynamics.sensing.accelerometer_array import check_layout
 from izmp_dynamics.signals.imu import rotations
 
 CHECK = 'CHECK'

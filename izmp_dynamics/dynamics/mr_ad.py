@@ -18,8 +18,7 @@ from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad_batch import FEW, compile_batch, mr_ad_batch
-from izmp_dynamics.model.kdl import kdl
-from izmp_dynamics.model.kinematic_tree import KinematicTree
+from izmp_dynamics.model.kinematic_tree import KinematicTree, kdl
 from izmp_dynamics.model.robot_model import RobotModel
 
 

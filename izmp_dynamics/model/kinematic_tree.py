@@ -12,11 +12,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.errors import MissingDependencyError, UnknownNameError
 from izmp_dynamics.model.audit import audit, floating_root_joint
-from izmp_dynamics.model.kdl import kdl
-from izmp_dynamics.model.problem import refuse_errors
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.model.urdf_grammar import refuse_errors
+
+try:
+    import PyKDL as kdl
+except ImportError as error:
+    raise MissingDependencyError(
+        'PyKDL',
+        'The robot model',
+        'sudo apt install python3-pykdl (it is not on PyPI; a virtual environment sees it with '
+        '--system-site-packages)',
+    ) from error
+
+__all__ = ['kdl']
 
 
 @dataclass(frozen=True)

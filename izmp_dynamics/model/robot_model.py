@@ -31,8 +31,7 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
     ROTATION,
 )
-from izmp_dynamics.model.kdl import kdl
-from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree
+from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree, kdl
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.field_map import (
+from izmp_dynamics.model.settings import setting
+from izmp_dynamics.model.signals import (
     ORDERS,
     FieldMap,
     clock_setting,
@@ -13,7 +14,6 @@ from izmp_dynamics.model.field_map import (
     field_setting,
     type_setting,
 )
-from izmp_dynamics.model.settings import setting
 
 JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'must_be_zero', 'clock')
 """Settings that say in which messages the joint positions are."""

@@ -1,4 +1,4 @@
-"""The grammar of the URDF elements that carry dynamics, and the check of an element against it.
+"""The grammar of the URDF elements that carry dynamics, the check against it, and its findings.
 
 The format is that of https://wiki.ros.org/urdf/XML and, for versions 1.1 and 1.2, of urdfdom.
 Checked here is the form: attributes, numbers, missing and doubled elements. Whether the values
@@ -8,11 +8,55 @@ make sense as a robot is the matter of `audit`.
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from izmp_dynamics.model.problem import Problem
+from izmp_dynamics.base.errors import ModelError
+
+MOST_LISTED = 20
+"""Problems that one message lists; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding.
+
+    Attributes:
+        severity: 'error' makes the model unusable, 'warning' does not.
+        kind: identifies the finding, e.g. 'negative_mass'; programs may rely on it.
+        where: the link or joint with its line.
+        message: what is wrong and what would be right.
+    """
+
+    severity: Literal['error', 'warning']
+    kind: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f'{self.where}: {self.message}' if self.where else self.message
+
+
+def refuse_errors(problems: Iterable[Problem], name: str) -> None:
+    """Raise if there are errors among the problems.
+
+    Args:
+        problems: errors and warnings.
+        name: what they are about, as it begins the message, e.g. "'robot.urdf'".
+
+    Raises:
+        ModelError: the message lists the errors; `data['problems']` are all of them.
+    """
+    errors = tuple(problem for problem in problems if problem.severity == 'error')
+    if not errors:
+        return
+    listed = [str(problem) for problem in errors[:MOST_LISTED]]
+    if len(errors) > MOST_LISTED:
+        listed.append(f'… and {len(errors) - MOST_LISTED} more.')
+    message = '\n  '.join([f'{name} cannot be used:', *listed])
+    raise ModelError(message, kind='invalid_model', problems=errors)
+
 
 LARGEST_NUMBER = 1e9
 """Numbers of a URDF beyond this are taken for mistakes; limits are exempt [SI units]."""

@@ -13,8 +13,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.recent_findings import PeriodicJudge
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.sensing.imu_check import check_imu
-from izmp_dynamics.sensing.wrench_check import ENOUGH, PROPOSAL, NormalForceWatch
+from izmp_dynamics.sensing.sensor_check import ENOUGH, PROPOSAL, NormalForceWatch, check_imu
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 

@@ -1,15 +1,62 @@
-"""From pictures to texts and bytes: the HTML page with all of them, SVG, PNG."""
+"""From pictures to texts, bytes and files: the HTML page with all of them, SVG, PNG, CSV."""
 
+import contextlib
+import csv
 import io
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import izmp_dynamics
+from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.files.place import write_together
 from izmp_dynamics.pages.look import FILES, LIGHT, PAGE, WIDE, Look, to_svg
-from izmp_dynamics.pages.page import Page
-from izmp_dynamics.pages.picture import Picture
+from izmp_dynamics.pages.picture import Page, Picture, Table
 from izmp_dynamics.pages.styles import NARROW
 from izmp_dynamics.pages.templates import template
+
+
+class StoreError(IzmpError):
+    """The folder of results cannot be written."""
+
+
+def write_files(files: dict[str, bytes], folder: Path) -> None:
+    """Write files into a folder, all of them or none.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    made = not folder.exists()
+    try:
+        write_together({folder / name: content for name, content in files.items()})
+    except OSError as error:
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise StoreError(
+            f"Results cannot be written to '{folder}': {error.strerror or error}.",
+            kind='not_written',
+            folder=folder,
+        ) from error
+
+
+def files_of(picture: Picture) -> dict[str, bytes]:
+    """Draw a picture for its own files: name → content."""
+    return {
+        f'{picture.name}.png': to_png(picture),
+        f'{picture.name}.svg': standalone_svg(picture).encode(),
+        f'{picture.name}.csv': to_csv(picture.data),
+    }
+
+
+def to_csv(table: Table) -> bytes:
+    """Write a table as CSV (UTF-8, comma)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerow(table.headings)
+    writer.writerows(table.texts())
+    return text.getvalue().encode()
+
 
 TEMPLATE = 'page.html.j2'
 _DOTS_PER_INCH = 160

@@ -10,8 +10,7 @@ from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.feet import Foot, Ground
-from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_file_links import unknown_link
+from izmp_dynamics.model.robot_file import RobotFile, unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.sensors import Accelerometer, SegmentUnit
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction

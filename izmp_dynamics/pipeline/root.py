@@ -12,8 +12,7 @@ from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.model.method import AngularAcceleration
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import Rig, SegmentRig
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
 from izmp_dynamics.sensing.noise import micro_g
 from izmp_dynamics.sensing.root_state import RootState, root_state

@@ -13,8 +13,7 @@ from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch, Wrench
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.field_path import Term, parse
-from izmp_dynamics.model.field_map import RECEIVED, FieldMap
-from izmp_dynamics.model.signals import Signal
+from izmp_dynamics.model.signals import RECEIVED, FieldMap, Signal
 
 BACK = round(0.1 * NANOSECONDS)
 """A counter that goes back by more has restarted: no message is so much out of order [ns]."""

@@ -11,9 +11,8 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import median
-from izmp_dynamics.model.field_map import ORDERS
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.model.signals import POINT
+from izmp_dynamics.model.signals import ORDERS, POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
@@ -21,8 +20,7 @@ from izmp_dynamics.recording.joint_watch import JointNames
 from izmp_dynamics.recording.mapped import other_order
 from izmp_dynamics.recording.topic_use import credible
 from izmp_dynamics.recording.topics import SignalTopics
-from izmp_dynamics.sensing.accelerometer_check import check_accelerometer
-from izmp_dynamics.sensing.imu_check import ImuVerdict, check_imu
+from izmp_dynamics.sensing.sensor_check import ImuVerdict, check_accelerometer, check_imu
 from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.stability.held_joints import held_joints
 

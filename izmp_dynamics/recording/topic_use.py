@@ -14,7 +14,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, WRENCH
 from izmp_dynamics.recording.mapped import MappedMessages
-from izmp_dynamics.sensing.wrench_check import NormalForceWatch
+from izmp_dynamics.sensing.sensor_check import NormalForceWatch
 from izmp_dynamics.signals.clock import AHEAD
 
 LONG_GAP = 0.1

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.model.hull_area import hull_area
+from izmp_dynamics.model.feet import hull_area
 from izmp_dynamics.pages.styles import (
     HALF,
     STYLES,

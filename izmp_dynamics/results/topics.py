@@ -15,8 +15,7 @@ import numpy.typing as npt
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.rotations import quaternions_of_matrices
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.external_wrench import external_wrench
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench, external_wrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig

@@ -11,9 +11,14 @@ accelerometers on orthogonal arms, is the special case with six axes, for which 
 eqs. 27-29.
 
 The gyroscope enters only in the small term ω × (ω × p); its noise is not part of the weights.
+
+A layout observes φ and ω̇ completely unless there is a direction that no reading depends on, a null
+vector of the matrix whose rows are [u, (p - c) × u / L]. Lengths are measured from the centre c of
+the sensors in units of their spread L, so the verdict depends on the shape of the layout alone.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +27,202 @@ from izmp_dynamics.base.conventions import Array, Stamps, frozen
 from izmp_dynamics.base.errors import SensingError, ShapeError, UnknownNameError
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import dot, rotate, store, vector
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.array_layout import check_layout, lever_matrix
+from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
 from izmp_dynamics.sensing.root_state import RootState, root_state
+
+
+@dataclass(frozen=True)
+class Accelerometer:
+    """An accelerometer mounted on the root link.
+
+    Attributes:
+        name: e.g. its topic or frame.
+        root_R_sensor: (3, 3) orientation of the sensor frame in the root frame.
+        p_sensor_in_root: (3,) position in the root frame [m].
+        axes: (k, 3) sensitive axes, unit vectors in the sensor frame; default: x, y and z.
+        noise_density: [m/s²/√Hz]; weighs the sensor against the others.
+
+    Raises:
+        SensingError: a rotation, position, axis or density that cannot be.
+    """
+
+    name: str
+    root_R_sensor: Array
+    p_sensor_in_root: Array
+    axes: Array = field(default_factory=lambda: np.eye(3))
+    noise_density: float = XSENS_ACCELEROMETER
+
+    def __post_init__(self) -> None:
+        for name, shape in (('root_R_sensor', (3, 3)), ('p_sensor_in_root', (3,))):
+            value = frozen(getattr(self, name))
+            if value.shape != shape:
+                raise ShapeError(f"{name} of accelerometer '{self.name}'", str(shape), value.shape)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, 'axes', frozen(np.atleast_2d(self.axes)))
+        self._check()
+
+    def _check(self) -> None:
+        R = self.root_R_sensor
+        if not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0.0:
+            raise SensingError(
+                f"The mounting of accelerometer '{self.name}' is not a rotation.",
+                kind='not_a_rotation',
+                accelerometer=self.name,
+            )
+        if not np.isfinite(self.p_sensor_in_root).all():
+            raise SensingError(
+                f"The position of accelerometer '{self.name}' is not finite.",
+                kind='position_not_finite',
+                accelerometer=self.name,
+            )
+        if self.axes.ndim != 2 or self.axes.shape[1] != 3 or not len(self.axes):
+            raise ShapeError(f"axes of accelerometer '{self.name}'", '(k, 3)', self.axes.shape)
+        if not np.allclose(np.linalg.norm(self.axes, axis=1), 1.0, atol=1e-6):
+            raise SensingError(
+                f"The axes of accelerometer '{self.name}' are not unit vectors.",
+                kind='not_unit_vectors',
+                accelerometer=self.name,
+            )
+        if not 0.0 < self.noise_density < np.inf:
+            raise SensingError(
+                f"The noise density of accelerometer '{self.name}' must be positive, "
+                f'not {self.noise_density}.',
+                kind='noise_density',
+                accelerometer=self.name,
+                noise_density=self.noise_density,
+            )
+
+    @property
+    def axes_in_root(self) -> Array:
+        """(k, 3) sensitive axes in the root frame."""
+        axes: Array = self.axes @ self.root_R_sensor.T
+        return axes
+
+    def readings(self, vectors: Array) -> Array:
+        """Return the (T, k) components along the sensitive axes of vectors (T, 3) [m/s²]."""
+        readings: Array = np.einsum('kj,...j->...k', self.axes, np.asarray(vectors, np.float64))
+        return readings
+
+
+_TOLERANCE = 1e-6
+
+_REMEDIES = {
+    'blind_axis': 'turn one of them or use a triaxial one',
+    'one_point': 'move them apart, not all on one line',
+    'one_line': 'move one sensor off that line',
+    'dependent_axes': 'turn one of them or use a triaxial one',
+}
+
+
+def lever_matrix(points: Array, axes: Array) -> tuple[Array, float, Array]:
+    """Matrix that maps φ of the centre and ω̇ · scale to the readings at ω = 0 (eq. 23).
+
+    Args:
+        points: (M, 3) positions of the axes' sensors in the root frame [m].
+        axes: (M, 3) sensitive axes in the root frame.
+
+    Returns:
+        centre (3,) [m], scale [m], matrix (M, 6).
+    """
+    centre = points.mean(axis=0)
+    arms = points - centre
+    scale = _extent(arms) or 1.0
+    return centre, scale, np.hstack([axes, np.cross(arms / scale, axes)])
+
+
+def check_layout(names: Sequence[str], points: Array, axes: Array) -> None:
+    """Refuse a layout that leaves a component of φ or ω̇ unobservable.
+
+    Raises:
+        SensingError: names the component, the reason and a remedy.
+    """
+    listed = ', '.join(names) or 'none'
+    if len(axes) < 6:
+        raise SensingError(
+            f'Angular acceleration from accelerometers needs at least 6 sensitive axes, but '
+            f'{listed} have {len(axes)} together; add an accelerometer.',
+            kind='too_few_axes',
+            accelerometers=tuple(names),
+            axes=len(axes),
+        )
+    hidden = _null_space(lever_matrix(points, axes)[2])
+    if not len(hidden):
+        return
+    layout = _layout(points, axes)
+    raise SensingError(
+        f'The accelerometers {listed} {_reason(layout, points, axes)}: '
+        f'{_component(hidden)} is not observable; {_REMEDIES[layout]}.',
+        kind='not_observable',
+        accelerometers=tuple(names),
+        layout=layout,
+        component=_component(hidden),
+    )
+
+
+def _component(hidden: Array) -> str:
+    """Name what the null vectors (d, 6) stand for."""
+    angular = _row_space(hidden[:, 3:])
+    if len(angular):
+        return f'angular acceleration about {_directions(angular)}'
+    return f'acceleration along {_directions(_row_space(hidden[:, :3]))}'
+
+
+def _layout(points: Array, axes: Array) -> str:
+    """Why the layout leaves a component unobservable: a key of `_REMEDIES`."""
+    if len(_null_space(axes)):
+        return 'blind_axis'
+    return {0: 'one_point', 1: 'one_line'}.get(len(_spread(points)), 'dependent_axes')
+
+
+def _reason(layout: str, points: Array, axes: Array) -> str:
+    return {
+        'blind_axis': f'all sense at right angles to {_directions(_null_space(axes))}',
+        'one_point': 'sit at one point',
+        'one_line': f'lie on one line along {_directions(_spread(points))}',
+        'dependent_axes': 'have sensitive axes that do not complement each other',
+    }[layout]
+
+
+def _spread(points: Array) -> Array:
+    """Directions (d, 3) in which the points extend."""
+    arms = points - points.mean(axis=0)
+    scale = _extent(arms)
+    return _row_space(arms / scale) if scale else np.empty((0, 3))
+
+
+def _extent(arms: Array) -> float:
+    """Largest distance from the centre [m]; 0 if it is below a micrometre."""
+    extent = float(np.linalg.norm(arms, axis=1).max())
+    return extent if extent > 1e-6 else 0.0
+
+
+def _row_space(matrix: Array) -> Array:
+    _, values, rows = np.linalg.svd(matrix, full_matrices=False)
+    space: Array = rows[values > _TOLERANCE]
+    return space
+
+
+def _null_space(matrix: Array) -> Array:
+    _, values, rows = np.linalg.svd(matrix)
+    space: Array = rows[np.count_nonzero(values > _TOLERANCE * values[0]) :]
+    return space
+
+
+def _directions(vectors: Array) -> str:
+    if len(vectors) == 3:
+        return 'any axis'
+    return ' and '.join(_direction(vector) for vector in vectors)
+
+
+def _direction(vector: Array) -> str:
+    """Write a direction: 'y', or '(0.71 0.71 0)' in root axes, up to sign."""
+    unit = vector / np.linalg.norm(vector)
+    largest = int(np.argmax(np.abs(unit)))
+    if abs(unit[largest]) > 1.0 - _TOLERANCE:
+        return 'xyz'[largest]
+    unit *= np.sign(unit[np.flatnonzero(np.abs(unit) > _TOLERANCE)[0]])
+    return f'({" ".join(f"{value + 0.0:.3g}" for value in np.round(unit, 3))})'
+
 
 LARGE_AMPLIFICATION = 100.0
 """Error amplification from which on a layout is remarked on [(rad/s²) / (m/s²)].

@@ -1,7 +1,7 @@
 """Samples of the IMU on the root link: orientations, and gravity added back.
 
 An accelerometer measures the specific force φ = a - g: 9.81 m/s² upwards at rest. The functions
-are pure and work on one row as on many, with the same numbers. `imu_check` judges beforehand
+are pure and work on one row as on many, with the same numbers. `sensor_check` judges beforehand
 whether the signals are what they should be.
 """
 

@@ -1,8 +1,8 @@
 """Whether a robot falls within the next second: how probable that is, and an alarm.
 
 The capture point ξ is compared with the set V from which it can be brought to rest
-(`recoverable`): by the ankles, as long as it is inside the polygon of the feet on the ground, or
-by the steps to come if the robot goes on walking as it did (`gait`). Outside V it runs away
+(`fall_probability`): by the ankles, as long as it is inside the polygon of the feet on the ground,
+or by the steps to come if the robot goes on walking as it did (`gait`). Outside V it runs away
 whatever the feet do, by a known law; so the distance outside says when the robot will have fallen
 (`offset_of_fall`). That distance over its standard deviation gives the probability. The alarm is
 raised from the probability on at which to wait would cost more than a false alarm (`alarm_rule`).

@@ -2,6 +2,17 @@
 
 `look` projects what is known along gravity onto two level axes, ahead and to the left; `judge`
 compares the capture point with what the feet can reach, standing or by the steps to come.
+
+The capture point ξ = c + ċ/ω with ω = √(g/h) (Pratt et al., 2006; also called divergent component
+of motion) is where a robot had to put its foot down to come to rest over it. While the centre of
+pressure z stays in the support polygon S(t), ξ̇ = ω (ξ − z). So ξ can be brought to rest exactly if
+it is a mean of the centres of pressure to come,
+
+    ξ = ∫ ω e^(−ω t) z(t) dt with z(t) in S(t),   V = ⊕ w_p S_p,   w_p = e^(−ω t_p) − e^(−ω t_p+1),
+
+a Minkowski sum of the support polygons of the phases p, with weights that add to 1 (N-step
+capturability: Koolen et al., 2012, with the steps given). Convex sets are added by their support
+functions: h(u) = max u·x over the set, for directions u all around.
 """
 
 import math
@@ -9,20 +20,106 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Indices
-from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import dot, vector
 from izmp_dynamics.stability.alarm_rule import HORIZON
-from izmp_dynamics.stability.capture_point import capture_point, offset_of_fall, pendulum_rate
 from izmp_dynamics.stability.gait import LANDING, PHASES, SCATTER, footing
-from izmp_dynamics.stability.recoverable import (
-    ALL_AROUND,
-    DIRECTIONS,
-    reach,
-    reach_of_feet,
-    weights,
-)
 from izmp_dynamics.stability.support_polygon import level_axes
+
+LEAST_HEIGHT = 0.05
+"""A centre of mass that is lower above the ground than this is not that of a robot on feet [m]."""
+
+
+@inlined
+def pendulum_rate(height: float, gravity: float) -> float:
+    """Return ω of a pendulum of some height [m]; NaN where there is none [1/s]."""
+    return np.sqrt(gravity / height) if height > LEAST_HEIGHT else np.nan
+
+
+@inlined
+def capture_point(com: float, velocity: float, rate: float) -> float:
+    """Return the capture point along a level axis [m].
+
+    Args:
+        com: centre of mass along it [m].
+        velocity: its velocity against the ground [m/s].
+        rate: ω of the pendulum [1/s].
+    """
+    return com + velocity / rate
+
+
+@inlined
+def offset_of_fall(height: float, rate: float, tilt: float, time: float) -> float:
+    """Return how far outside what the feet can reach ξ is if a fall is so near [m].
+
+    Outside, the distance grows as e^(ω t) whatever the feet do, and the centre of mass follows at
+    half of it: an inverted pendulum that tips reaches the angle θ when h θ = ½ d e^(ω t).
+
+    Args:
+        height: of the centre of mass above the ground [m].
+        rate: ω [1/s].
+        tilt: angle at which the robot counts as fallen [rad].
+        time: until then [s].
+    """
+    return float(2.0 * tilt * height * np.exp(-rate * time))
+
+
+DIRECTIONS = 32
+"""Directions in which sets are described; a corner is then at most 0.5 % too far outside."""
+
+_ANGLES = 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+ALL_AROUND = frozen(np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1))
+"""(U, 2) unit vectors."""
+
+
+@kernel
+def reach(corners: Array, along: Array) -> None:
+    """Write the support function (U,) of the hull of corners (V, 2) [m]."""
+    along[:] = -np.inf
+    for u in range(DIRECTIONS):
+        for v in range(len(corners)):
+            x = corners[v, 0] * ALL_AROUND[u, 0] + corners[v, 1] * ALL_AROUND[u, 1]
+            along[u] = _larger(along[u], x)
+
+
+@kernel
+def reach_of_feet(feet: Array, carries: npt.NDArray[np.bool_], moved: Array, hull: Array) -> None:
+    """Write the support function (U,) of the hull of feet that carry, each moved; −∞ without any.
+
+    Args:
+        feet: (F, U) support functions of the soles where they are [m].
+        carries: (F,) which feet carry.
+        moved: (F, 2) where they are then, against where they are [m].
+        hull: (U,) out [m].
+    """
+    hull[:] = -np.inf
+    for f in range(len(feet)):
+        if carries[f]:
+            for u in range(DIRECTIONS):
+                shift = moved[f, 0] * ALL_AROUND[u, 0] + moved[f, 1] * ALL_AROUND[u, 1]
+                hull[u] = _larger(hull[u], feet[f, u] + shift)
+
+
+@kernel
+def weights(ends: Array, rate: float, shares: Array) -> None:
+    """Write the weights (P,) of phases that end at `ends` (P − 1,) from now on [s], with ω [1/s].
+
+    The last phase does not end.
+    """
+    left = 1.0
+    for p in range(len(ends)):
+        still = np.exp(-rate * ends[p])
+        shares[p] = left - still
+        left = still
+    shares[len(ends)] = left
+
+
+@inlined
+def _larger(a: float, b: float) -> float:
+    """The larger of two numbers; NaN if one of them is."""
+    return b if b > a or np.isnan(b) else a
+
 
 Flags = npt.NDArray[np.bool_]
 

@@ -182,7 +182,7 @@ def _seesaw(options: argparse.Namespace) -> Any:
 
 
 def _quadruped(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.quadruped.study import QuadrupedStudy
+    from izmp_lab.studies.quadruped import QuadrupedStudy
 
     return QuadrupedStudy(('go2',)) if options.quick else QuadrupedStudy()
 
@@ -195,8 +195,7 @@ def _fall_alarm(options: argparse.Namespace) -> Any:
 
 def _real(options: argparse.Namespace) -> Any:
     from izmp_dynamics.base.errors import ReplayError
-    from izmp_lab.studies.real.logs import LogStudy
-    from izmp_lab.studies.real.page import NOTHING
+    from izmp_lab.studies.real import NOTHING, LogStudy
 
     study = LogStudy.of(options.logs, options.robot)
     for sentence in study.skipped:
@@ -261,7 +260,7 @@ _EXPERIMENTS = {
         _add_seesaw_options,
     ),
     'quadruped': _Experiment(
-        'izmp_lab.studies.quadruped.page',
+        'izmp_lab.studies.quadruped',
         _quadruped,
         'Go2, ANYmal C and Solo12 stand, crawl, trot and are pushed',
         'Let quadrupeds on ball feet stand, crawl and trot in MuJoCo, and compare their IZMP with '
@@ -277,7 +276,7 @@ _EXPERIMENTS = {
         _add_fall_alarm_options,
     ),
     'real': _Experiment(
-        'izmp_lab.studies.real.page',
+        'izmp_lab.studies.real',
         _real,
         'recordings of real robots, raw and filtered',
         'Evaluate every recording below a folder, raw and filtered, as fig. 12 does with the real '

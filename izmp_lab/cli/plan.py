@@ -33,7 +33,7 @@ _NUMBERS = (
 def compile_kernels() -> None:
     """Plan a walk, so that none waits for its kernels: for `izmp compile`."""
     from izmp_dynamics.model.robot_file import load_robot_file
-    from izmp_lab.walking.gaits import make_plan
+    from izmp_lab.walking.walk import make_plan
 
     make_plan(load_robot_file('biped31'), 'walk', 0.01, steps=2)
 

@@ -286,8 +286,7 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
     """Do so; the folder is for the URDF with the frames of units."""
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
-    from izmp_lab.simulation.mujoco.plant import Sampling
+    from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling
     from izmp_lab.simulation.noisy_signals import sensor_noise
     from izmp_lab.simulation.physics import Physics, Shove
     from izmp_lab.simulation.pictures import save_strip

@@ -19,10 +19,9 @@ from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.start_up import announced
 from izmp_dynamics.nodes.transforms import WORLD
 from izmp_lab.walking.biped import Biped
-from izmp_lab.walking.gaits import GAITS, make_plan
-from izmp_lab.walking.online_walk import OnlineWalk
+from izmp_lab.walking.online_walk import OnlineWalk, WalkCommand
 from izmp_lab.walking.plan import MotionPlan
-from izmp_lab.walking.walk_command import WalkCommand
+from izmp_lab.walking.walk import GAITS, make_plan
 from izmp_lab.walking.walk_parameters import (
     SCHEMES,
     MomentumParameters,

@@ -26,9 +26,8 @@ from izmp_dynamics.nodes.player import AHEAD
 from izmp_dynamics.nodes.start_up import announced
 from izmp_lab.nodes.motion import plan_gait
 from izmp_lab.nodes.sensor_outputs import SensorOutputs
-from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Execution, Sampling
+from izmp_lab.simulation.mujoco.plant import Execution, Sampling, with_feed_forward
 
 CHUNK = 4
 """Steps of the physics that are computed at a time: one tick of the bus."""

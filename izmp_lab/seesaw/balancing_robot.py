@@ -11,7 +11,7 @@ from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
-from izmp_lab.walking.example_robots import example_robot
+from izmp_lab.walking.biped import example_robot
 
 LOCKED = ('neck', 'wrist')
 """Parts of the names of joints that are locked at zero."""

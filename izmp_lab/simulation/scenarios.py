@@ -9,9 +9,8 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, Indices, seconds
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback, with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling, simulate, with_feed_forward
 from izmp_lab.simulation.noisy_signals import SensorNoise, add_noise
 from izmp_lab.simulation.physics import Physics, Push, Shove
 from izmp_lab.simulation.recording import check_recordable, record

@@ -22,7 +22,36 @@ from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.files.place import write_whole
-from izmp_dynamics.pages.files import StoreError
+from izmp_dynamics.fleet.robots import robot_digest
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.pages.rendering import StoreError
+
+
+@dataclass(frozen=True)
+class RobotKey:
+    """Which robot a run is about, such that other content makes another key.
+
+    Attributes:
+        file: path of the robot file.
+        digest: of the robot file and its URDF.
+    """
+
+    file: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> 'RobotKey':
+        """Read a robot file and its URDF.
+
+        Raises:
+            IzmpError: if they cannot be used.
+        """
+        return cls(str(Path(path).resolve()), robot_digest(Path(path)))
+
+    def load(self) -> RobotFile:
+        """Read the robot file."""
+        return load_robot_file(Path(self.file))
+
 
 Arrays = dict[str, np.ndarray]
 

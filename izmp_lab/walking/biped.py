@@ -2,14 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
-from izmp_dynamics.base.errors import MotionError, UnknownNameError
+from izmp_dynamics.base.errors import MissingDependencyError, MotionError, UnknownNameError
+from izmp_dynamics.model.packages import find_in_package
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_lab.walking.leg_ik import Leg
+
+
+def example_robot(name: str, urdf: str) -> Path:
+    """Return the path of a URDF of example-robot-data.
+
+    Args:
+        name: of the robot, for the message.
+        urdf: the path below the folder of all robots.
+
+    Raises:
+        MissingDependencyError: if example-robot-data is not installed.
+    """
+    path = find_in_package(f'package://example-robot-data/robots/{urdf}')
+    if path is None:
+        raise MissingDependencyError('example-robot-data', name, 'pip install example-robot-data')
+    return path
+
 
 LEFT, RIGHT = 0, 1
 SIDES = ('left', 'right')

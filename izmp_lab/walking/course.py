@@ -10,9 +10,15 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_lab.walking.biped import LEFT, RIGHT, Biped
-from izmp_lab.walking.footsteps import Foothold, Footsteps, StepTiming
+from izmp_lab.walking.footsteps import (
+    Foothold,
+    Footsteps,
+    StepTiming,
+    ZmpKnots,
+    ZmpReference,
+    zmp_knots,
+)
 from izmp_lab.walking.plan import PlannedFoot
-from izmp_lab.walking.zmp_reference import ZmpKnots, ZmpReference, zmp_knots
 
 
 def plan_sole(

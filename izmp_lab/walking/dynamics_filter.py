@@ -18,9 +18,9 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog
+from izmp_lab.walking.footsteps import ZmpReference
 from izmp_lab.walking.inverse_dynamics import ground_reaction
 from izmp_lab.walking.plan import PlannedFoot, RootMotion, derivatives, smooth_step
-from izmp_lab.walking.zmp_reference import ZmpReference
 
 
 def com_over_zmp(zmp: Array, height: Array, time_step: float, gravity: float = GRAVITY) -> Array:

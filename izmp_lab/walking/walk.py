@@ -14,7 +14,9 @@ import numpy as np
 from shapely.geometry import Point, Polygon
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.base.errors import MotionError, UnknownNameError
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.walking.biped import SIDES, Biped
 from izmp_lab.walking.converging_cog import WholeBodyPoses, converge_cog, keep_cog_offset
 from izmp_lab.walking.course import Course, heading, upright
@@ -25,13 +27,20 @@ from izmp_lab.walking.dynamics_filter import (
     from_rest_to_rest,
     whole_body,
 )
-from izmp_lab.walking.footsteps import Footsteps, Gait, Ramp, StepTiming, plan_footsteps
+from izmp_lab.walking.footsteps import (
+    Footsteps,
+    Gait,
+    Ramp,
+    StepTiming,
+    ZmpReference,
+    plan_footsteps,
+)
 from izmp_lab.walking.inverse_dynamics import Load, ground_torques
 from izmp_lab.walking.limits import Place, check_joints, check_reach
 from izmp_lab.walking.momentum_walk import plan_momentum_walk
 from izmp_lab.walking.plan import MotionPlan
+from izmp_lab.walking.sway import plan_sway
 from izmp_lab.walking.walk_parameters import WalkParameters
-from izmp_lab.walking.zmp_reference import ZmpReference
 
 
 def _check_zmp(biped: Biped, travel: tuple[float, float]) -> None:
@@ -209,3 +218,36 @@ def _gait(biped: Biped, parameters: WalkParameters) -> Gait:
         width=parameters.step_width or biped.hip_width,
         first=parameters.first,
     )
+
+
+GAITS = ('walk', 'sway')
+
+
+def make_plan(
+    robot: RobotFile,
+    gait: str,
+    time_step: float,
+    speed: float = 0.3,
+    steps: int = 20,
+    slope: float = 0.0,
+) -> MotionPlan:
+    """Plan a motion.
+
+    Args:
+        robot: robot file.
+        gait: 'walk' or 'sway'.
+        time_step: of the plan [s].
+        speed: of the walk [m/s].
+        steps: of the walk.
+        slope: of the ramp that the walk goes up [rad].
+
+    Raises:
+        UnknownNameError: another gait.
+        MotionError: if the robot cannot move like that.
+    """
+    if gait == 'walk':
+        parameters = WalkParameters(speed=speed, steps=steps, time_step=time_step, slope=slope)
+        return plan_walk(Biped.of(robot), parameters).plan
+    if gait == 'sway':
+        return plan_sway(load_model(robot.read_urdf(), robot.root), time_step=time_step)
+    raise UnknownNameError('gait', gait, GAITS)

@@ -12,7 +12,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_lab.seesaw.board import Seesaw, stance
 from izmp_lab.seesaw.kkt_plant import moving_state, rate, terms_of
 from izmp_lab.seesaw.study.tasks import equations
-from izmp_lab.simulation.mass_moments import mass_moments
+from izmp_lab.simulation.mujoco.spec import mass_moments
 
 from .balancing import plant_of
 

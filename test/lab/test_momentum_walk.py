@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.cli.main import main
 from izmp_lab.cli import plan
-from izmp_lab.studies.angular_momentum.grid import FINE
+from izmp_lab.studies.angular_momentum.page import FINE
 from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import SCHEMES, MomentumParameters, WalkParameters, off_knots
 

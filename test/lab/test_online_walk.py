@@ -13,8 +13,7 @@ pytest.importorskip('daqp', reason='quadratic programmes are a matter of the ext
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_lab.walking.com_programme import InfeasibleError
-from izmp_lab.walking.online_walk import LEAD, OnlineWalk
-from izmp_lab.walking.walk_command import WalkCommand
+from izmp_lab.walking.online_walk import LEAD, OnlineWalk, WalkCommand
 from izmp_lab.walking.walk_parameters import SCHEMES, MomentumParameters, WalkParameters
 
 from ..raising import check_error, raising

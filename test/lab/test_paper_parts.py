@@ -13,8 +13,8 @@ from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
 from izmp_dynamics.signals.differences import backward_quotient
-from izmp_lab.simulation.white_noise import XSENS_GYROSCOPE, WhiteNoise
-from izmp_lab.studies.paper.covariance import gyro_covariance, ir_md_covariance
+from izmp_lab.simulation.noisy_signals import XSENS_GYROSCOPE, WhiteNoise
+from izmp_lab.studies.paper.bench import gyro_covariance, ir_md_covariance
 from izmp_lab.studies.paper.sensors import paper_quotient
 from izmp_lab.studies.paper.study import estimate
 from izmp_lab.studies.tipping_arm import arm_of_wrench, tipping_arm

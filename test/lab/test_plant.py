@@ -13,9 +13,8 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.mujoco.feed_forward import with_feed_forward
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Execution, Sampling, simulate
+from izmp_lab.simulation.mujoco.plant import Execution, Sampling, simulate, with_feed_forward
 from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.walking.sway import SwayParameters, plan_sway
 

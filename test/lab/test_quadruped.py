@@ -22,8 +22,8 @@ from izmp_dynamics.verdict.stepping import touchdowns
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors
 from izmp_lab.simulation.quadruped import simulate_quadruped
+from izmp_lab.studies import quadruped
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.quadruped import page, study
 
 from ..command_line import izmp
 from ..raising import raising
@@ -234,11 +234,10 @@ def test_the_command_records_a_quadruped_that_stands(tmp_path):
 
 def test_what_the_page_claims_holds(tmp_path, monkeypatch):
     """Exact motion, stand, crawl and its margin; of the trot only what is not tested above."""
-    monkeypatch.setattr(study, '_DURATION', {'stand': 2.2, 'crawl': 7.5, 'trot': 4.0})
-    monkeypatch.setattr(study, 'PUSH_AT', 2.2)
-    monkeypatch.setattr(page, 'PUSH_AT', 2.2)
-    quick = study.QuadrupedStudy(('go2',))
-    results = publish(page.page(quick), quick, tmp_path)
+    monkeypatch.setattr(quadruped, '_DURATION', {'stand': 2.2, 'crawl': 7.5, 'trot': 4.0})
+    monkeypatch.setattr(quadruped, 'PUSH_AT', 2.2)
+    quick = quadruped.QuadrupedStudy(('go2',))
+    results = publish(quadruped.page(quick), quick, tmp_path)
     claims = {f'{picture.name}/{fact.key}': fact for picture, fact in results.claims}
     assert len(claims) == 7
     assert all(fact.holds for fact in claims.values()), claims

@@ -23,21 +23,21 @@ from izmp_dynamics.base.errors import ModelError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import stamp_of
+from izmp_lab.seesaw import robot_files
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
 from izmp_lab.seesaw.closed_loop import balance_on_seesaw
 from izmp_lab.seesaw.controller import MomentumController
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw
-from izmp_lab.seesaw.nodes import robot_files
-from izmp_lab.seesaw.nodes.balance import Balance
-from izmp_lab.seesaw.nodes.messages import (
+from izmp_lab.seesaw.nodes import (
     STATE_TOPICS,
+    Balance,
     state_messages,
     state_of,
     torques_message,
     torques_of,
 )
-from izmp_lab.seesaw.nodes.plant import Seesaw as SeesawNode
+from izmp_lab.seesaw.nodes import Seesaw as SeesawNode
 from izmp_lab.simulation.physics import Shove
 
 from ..node_processes import free_domain, wait_until
@@ -175,7 +175,7 @@ def test_bodies_that_are_nowhere_or_have_no_rotation_are_reported(ros, loop):
 
 def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatch):
     refuse = Mock(side_effect=ModelError('It is unstable.'))
-    monkeypatch.setattr('izmp_lab.seesaw.nodes.balance.require_stable', refuse)
+    monkeypatch.setattr('izmp_lab.seesaw.nodes.require_stable', refuse)
     node = Balance(overrides=parameters(robot='biped31'))
     names, state = node.controller.robot.model.joint_names, loop[1]
     node._torques, node._diagnostics = Mock(), Mock()
@@ -203,7 +203,7 @@ def test_a_state_that_cannot_be_used_gets_the_last_torques(ros, loop, monkeypatc
 
 
 def test_a_state_that_lacks_a_part_is_counted_and_the_next_one_answered(ros, loop, monkeypatch):
-    monkeypatch.setattr('izmp_lab.seesaw.nodes.balance.require_stable', Mock())
+    monkeypatch.setattr('izmp_lab.seesaw.nodes.require_stable', Mock())
     node = Balance(overrides=parameters(robot='biped31'))
     node._torques = Mock()
     for stamp, topics in ((2, STATE_TOPICS[:2]), (3, STATE_TOPICS[::-1])):

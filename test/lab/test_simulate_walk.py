@@ -10,9 +10,8 @@ from izmp_dynamics.base.errors import BagError, SimulationError, UnknownNameErro
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_lab.simulation.mujoco.feed_forward import AnkleFeedback
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import simulate
+from izmp_lab.simulation.mujoco.plant import AnkleFeedback, simulate
 from izmp_lab.simulation.noisy_signals import sensor_noise
 from izmp_lab.simulation.physics import Physics, Shove
 from izmp_lab.simulation.scenarios import simulate_walk

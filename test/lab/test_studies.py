@@ -24,9 +24,17 @@ from izmp_lab.studies.paper.sensors import (
     joint_state,
     root_velocity,
 )
-from izmp_lab.studies.paper.setups import PAPER_SETUPS, SETUP_A, SETUP_B, SETUP_D, SETUP_E, Setup
 from izmp_lab.studies.paper.study import Experiment, PaperStudy, load_experiment
-from izmp_lab.studies.paper.trial import WalkCase, simulate_trial
+from izmp_lab.studies.paper.trial import (
+    PAPER_SETUPS,
+    SETUP_A,
+    SETUP_B,
+    SETUP_D,
+    SETUP_E,
+    Setup,
+    WalkCase,
+    simulate_trial,
+)
 from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 

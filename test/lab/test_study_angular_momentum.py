@@ -5,10 +5,9 @@ import pytest
 pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
-from izmp_lab.studies.angular_momentum import grid
+from izmp_lab.studies.angular_momentum import page as grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
-from izmp_lab.studies.angular_momentum.study import MomentumStudy, write_robot_file
-from izmp_lab.studies.angular_momentum.walks import Trial
+from izmp_lab.studies.angular_momentum.study import MomentumStudy, Trial, write_robot_file
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import Store, perform
 

@@ -9,20 +9,21 @@ pytest.importorskip('mujoco', reason='the trials are simulated with MuJoCo')
 
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import threshold
-from izmp_lab.studies.fall_alarm import trials
-from izmp_lab.studies.fall_alarm.page import settings
-from izmp_lab.studies.fall_alarm.roc import EDGES, reliability
-from izmp_lab.studies.fall_alarm.study import ROBOT, FallStudy, Outcome
-from izmp_lab.studies.fall_alarm.trials import (
+from izmp_lab.studies.fall_alarm import study as trials
+from izmp_lab.studies.fall_alarm.page import EDGES, reliability, settings
+from izmp_lab.studies.fall_alarm.study import (
     APART,
     LATE,
     QUEUE,
+    ROBOT,
+    FallStudy,
     FallTrial,
+    Outcome,
     has_errors,
     received,
     trial,
 )
-from izmp_lab.studies.robot_key import RobotKey
+from izmp_lab.studies.runs import RobotKey
 
 
 def test_trials_have_seeds_from_the_first_one_on():

@@ -9,8 +9,7 @@ import yaml
 
 from izmp_dynamics.cli.main import main
 from izmp_lab.studies.publish import publish
-from izmp_lab.studies.real.logs import LogStudy
-from izmp_lab.studies.real.page import NOTHING, WINDOW, _liveliest, page
+from izmp_lab.studies.real import NOTHING, WINDOW, LogStudy, _liveliest, page
 
 from ..bag_surgery import IMU
 from ..conftest import REPOSITORY

@@ -11,8 +11,14 @@ from izmp_dynamics.base.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.walking.biped import LEFT, RIGHT, Biped
 from izmp_lab.walking.course import minimum_jerk, plan_sole, swing_pose
-from izmp_lab.walking.footsteps import EDGE_CLEARANCE, Gait, Ramp, StepTiming, plan_footsteps
-from izmp_lab.walking.zmp_reference import zmp_knots
+from izmp_lab.walking.footsteps import (
+    EDGE_CLEARANCE,
+    Gait,
+    Ramp,
+    StepTiming,
+    plan_footsteps,
+    zmp_knots,
+)
 
 from ..raising import raising
 from .walking import ROBOT_FILE, SLOPE_10_DEG, biped31, corners

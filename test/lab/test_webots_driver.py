@@ -16,7 +16,7 @@ from izmp_lab.nodes.webots_driver import WebotsDriver
 from izmp_lab.simulation.webots.options import Options
 from izmp_lab.simulation.webots.trajectory import Trajectory
 from izmp_lab.simulation.webots.world import make_world
-from izmp_lab.walking.gaits import make_plan
+from izmp_lab.walking.walk import make_plan
 
 from ..raising import raising
 from .webots_recorder import drive, start

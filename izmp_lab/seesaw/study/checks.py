@@ -16,8 +16,7 @@ from izmp_lab.seesaw.study.tasks import (
     Tracks,
     everywhere,
 )
-from izmp_lab.studies.drawing import Curve, heading
-from izmp_lab.studies.publish import at_least, at_most, figure
+from izmp_lab.studies.publish import Curve, at_least, at_most, figure, heading
 from izmp_lab.studies.runs import Arrays, Run
 
 ACCELERATION = 1e-9

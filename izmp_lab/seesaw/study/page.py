@@ -1,6 +1,6 @@
 """All pictures of `izmp experiments seesaw`, and the words of their page."""
 
-from izmp_dynamics.pages.page import Missing, Page
+from izmp_dynamics.pages.picture import Missing, Page
 from izmp_lab.seesaw.study import checks, limits, printed
 from izmp_lab.seesaw.study.tasks import SeesawStudy
 from izmp_lab.studies.publish import Figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_lab.seesaw.mujoco_spec import robot_digest
-from izmp_lab.studies.drawing import Curve
+from izmp_lab.studies.publish import Curve
 from izmp_lab.studies.runs import Arrays, Run
 
 CURVES = {

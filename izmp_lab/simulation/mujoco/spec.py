@@ -10,6 +10,7 @@ reaction.
 
 import logging
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,44 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.base.rotations import from_matrices
-from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
+from izmp_dynamics.model.body_layout import (
+    DRIVER,
+    FIRST_MOMENT,
+    INERTIA,
+    KIND,
+    MASS,
+    MULTIPLIER,
+    PRISMATIC,
+)
 from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_lab.simulation.mass_moments import MassMoments, mass_moments
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
+
+
+@dataclass(frozen=True)
+class MassMoments:
+    """Inertia of a body.
+
+    Attributes:
+        mass: [kg].
+        first_moment: (3,) mass times centre of mass in the body frame [kg·m].
+        inertia: (3, 3) about the body's origin [kg·m²].
+    """
+
+    mass: float
+    first_moment: Array
+    inertia: Array
+
+
+def mass_moments(model: RobotModel, body: int) -> MassMoments:
+    """Return the inertia of a body."""
+    row = model.bodies[body]
+    xx, yy, zz, xy, xz, yz = row[INERTIA:MULTIPLIER]
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return MassMoments(float(row[MASS]), row[FIRST_MOMENT:INERTIA], inertia)
+
 
 _GRAPHICS = 'MUJOCO_GL'
 

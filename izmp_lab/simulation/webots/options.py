@@ -9,7 +9,7 @@ from typing import Any
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_lab.simulation.physics import Shove
-from izmp_lab.walking.gaits import GAITS
+from izmp_lab.walking.walk import GAITS
 
 PADS = '_pads'
 """What follows a foot in the name of the property that names its pads."""

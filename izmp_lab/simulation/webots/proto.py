@@ -25,8 +25,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.body_layout import DRIVER, KIND, PRISMATIC
 from izmp_dynamics.model.feet import Foot
-from izmp_dynamics.model.kdl import kdl
-from izmp_dynamics.model.kinematic_tree import TreeSegment
+from izmp_dynamics.model.kinematic_tree import TreeSegment, kdl
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf

@@ -22,8 +22,8 @@ from izmp_lab.simulation.webots.devices import Devices, Reading, Sampler, with_p
 from izmp_lab.simulation.webots.options import NO_GAIT, Options
 from izmp_lab.simulation.webots.trajectory import Mover, Trajectory
 from izmp_lab.simulation.webots.vrml import def_names
-from izmp_lab.walking.gaits import make_plan
 from izmp_lab.walking.plan import MotionPlan
+from izmp_lab.walking.walk import make_plan
 
 
 class Pusher:

@@ -6,11 +6,10 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.angular_momentum.study import CURVES, SCHEMES, MomentumStudy
-from izmp_lab.studies.angular_momentum.walks import Trial, ZmpScore
-from izmp_lab.studies.drawing import heading
-from izmp_lab.studies.publish import at_least, at_most, figure
+from izmp_lab.studies.angular_momentum.study import CURVES, MomentumStudy, Trial, ZmpScore
+from izmp_lab.studies.publish import at_least, at_most, figure, heading
 from izmp_lab.studies.runs import Arrays, Run
+from izmp_lab.walking.walk_parameters import SCHEMES
 
 LIMITS = {'rms': (4.0, 1.5), 'largest': (16.0, 4.0)}
 """Of E3 and E4 in x and y [mm]."""

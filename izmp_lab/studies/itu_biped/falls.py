@@ -7,19 +7,27 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.drawing import HATCH, cell_text, heading, map_axes, shade, shades
 from izmp_lab.studies.itu_biped.study import (
     ALL_METHODS,
     CURVES,
     LARGE,
     PAPER_METHODS,
     SMALL,
+    CogScore,
     ItuStudy,
     Setting,
     foot_text,
 )
-from izmp_lab.studies.itu_biped.walks import CogScore
-from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.publish import (
+    HATCH,
+    at_most,
+    cell_text,
+    figure,
+    heading,
+    map_axes,
+    shade,
+    shades,
+)
 from izmp_lab.studies.runs import Run
 
 Scores = Mapping[tuple[str, Setting], CogScore]

@@ -8,17 +8,16 @@ import numpy as np
 
 from izmp_dynamics.pages.look import Entry, Look, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.drawing import named_rows
 from izmp_lab.studies.itu_biped.study import (
     CURVES,
     PAPER_METHODS,
     POINT_INTERVALS,
     SHOWN,
+    CogScore,
     ItuStudy,
     setting_text,
 )
-from izmp_lab.studies.itu_biped.walks import CogScore
-from izmp_lab.studies.publish import at_most, figure
+from izmp_lab.studies.publish import at_most, figure, named_rows
 from izmp_lab.studies.runs import Arrays, Run
 
 PARAMETERS = {

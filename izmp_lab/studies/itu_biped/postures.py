@@ -9,21 +9,22 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
 from izmp_lab.simulation.itu_experiment import STEPS
-from izmp_lab.studies.drawing import heading, named_rows
 from izmp_lab.studies.itu_biped.open_parameters import varied_walks
 from izmp_lab.studies.itu_biped.study import (
     CURVES,
     PAPER_METHODS,
+    POSES,
     SHOWN,
     WANTED_COG,
     WANTED_ZMP,
+    CogScore,
     ItuStudy,
     Setting,
+    Tracks,
     foot_text,
     setting_text,
 )
-from izmp_lab.studies.itu_biped.walks import POSES, CogScore, Tracks
-from izmp_lab.studies.publish import figure
+from izmp_lab.studies.publish import figure, heading, named_rows
 from izmp_lab.studies.runs import Run
 from izmp_lab.walking.itu_biped import RIGHT_LEG, TORSO
 

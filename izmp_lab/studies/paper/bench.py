@@ -4,19 +4,23 @@ The stages are those of the package (ACD, accelerometer array, gyroscope differe
 MR-AD, IR-MD, ZMP); the bench only decides which samples they see. The ground plane is that of the
 sole which carries most, and points are given in nif, the non-inertial frame of sect. 4.2, as in
 the paper.
+
+Here are also first-order covariances of the setups that the product lacks: gyroscope difference,
+and IR-MD.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, skew
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
+    imu_covariance,
     mr_ad_covariance,
     zmp_covariance,
 )
@@ -25,7 +29,6 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles, supporting_foot
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.studies.paper.covariance import gyro_covariance, ir_md_covariance
 from izmp_lab.studies.paper.sensors import (
     Densities,
     JointState,
@@ -37,8 +40,62 @@ from izmp_lab.studies.paper.sensors import (
     joint_state,
     root_velocity,
 )
-from izmp_lab.studies.paper.setups import Setup
-from izmp_lab.studies.paper.trial import WalkTruth
+from izmp_lab.studies.paper.trial import Setup, WalkTruth
+
+
+def gyro_covariance(
+    p_imu_in_root: Array,
+    angular_velocity: Array,
+    weights: tuple[float, float, float],
+    accelerometer_sigma: float,
+    gyroscope_sigma: float,
+) -> Array:
+    """Covariance of φ, ω and ω̇ when ω̇ is a difference quotient of the gyroscope.
+
+    Args:
+        p_imu_in_root: (3,) where the IMU sits [m].
+        angular_velocity: (K, 3) ω in root axes [rad/s].
+        weights: of the samples before, at and after the instant in the quotient [1/s].
+        accelerometer_sigma: σ of every axis of the IMU's accelerometer [m/s²].
+        gyroscope_sigma: σ of every axis [rad/s].
+
+    Returns:
+        (K, 9, 9), in the order φ, ω, ω̇.
+    """
+    force, gyro = accelerometer_sigma**2 * np.eye(3), gyroscope_sigma**2 * np.eye(3)
+    squares = np.array([[1.0, weights[1]], [weights[1], float(np.square(weights).sum())]])
+    return imu_covariance(p_imu_in_root, angular_velocity, force, gyro, squares)
+
+
+def ir_md_covariance(
+    mass: float,
+    com_in_world: tuple[Array, Array],
+    world_R_root: Array,
+    p_root_in_world: Array,
+    duration: float,
+    velocity_sigma: float,
+) -> Array:
+    """Covariance (K, 6, 6) of IR-MD's contact wrench about the root origin, in root axes.
+
+    Noise δv of the root's velocity moves P by m δv and L by r_COM × m δv (eq. 8).
+
+    Args:
+        mass: of the robot [kg].
+        com_in_world: (K, 3) centre of mass at the two samples that are differenced [m].
+        world_R_root: (K, 3, 3) orientation of the root at the instant of the result.
+        p_root_in_world: (K, 3) root origin at that instant [m].
+        duration: time between the two samples [s].
+        velocity_sigma: σ of every axis of the linear velocity [m/s].
+    """
+    root_R_world = np.swapaxes(world_R_root, 1, 2)
+    covariance = np.zeros((len(world_R_root), 6, 6))
+    for com in com_in_world:
+        by_velocity = np.empty((len(com), 6, 3))
+        by_velocity[:, :3] = root_R_world
+        by_velocity[:, 3:] = root_R_world @ skew(com - p_root_in_world)
+        squared = by_velocity @ np.swapaxes(by_velocity, 1, 2)
+        covariance += (mass * velocity_sigma / duration) ** 2 * squared
+    return covariance
 
 
 @dataclass(frozen=True)

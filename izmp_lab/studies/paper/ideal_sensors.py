@@ -8,8 +8,8 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table
-from izmp_lab.studies.paper.setups import SETUP_A, SETUP_B
 from izmp_lab.studies.paper.study import FINE_RATE, PHYSICS_RATES, RATES, PaperStudy
+from izmp_lab.studies.paper.trial import SETUP_A, SETUP_B
 from izmp_lab.studies.publish import at_least, at_most, figure, within
 from izmp_lab.studies.runs import Arrays, Run
 

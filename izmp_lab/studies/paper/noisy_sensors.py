@@ -10,7 +10,14 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
 from izmp_lab.studies.paper.ideal_sensors import full_step
-from izmp_lab.studies.paper.setups import (
+from izmp_lab.studies.paper.study import (
+    Estimate,
+    MeasureScore,
+    PaperStudy,
+    in_blocks,
+    scores_of,
+)
+from izmp_lab.studies.paper.trial import (
     SETUP_A,
     SETUP_B,
     SETUP_C,
@@ -19,13 +26,6 @@ from izmp_lab.studies.paper.setups import (
     SETUP_E,
     SETUP_E_FAST,
     Setup,
-)
-from izmp_lab.studies.paper.study import (
-    Estimate,
-    MeasureScore,
-    PaperStudy,
-    in_blocks,
-    scores_of,
 )
 from izmp_lab.studies.publish import figure, within
 from izmp_lab.studies.runs import Arrays, Run

@@ -8,17 +8,15 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.sensing.accelerometer import Accelerometer
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
 from izmp_dynamics.sensing.localizer import Localizer
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
 from izmp_dynamics.sensing.root_state import RootState, root_state
 from izmp_dynamics.signals.differences import Derivatives, backward_quotient, central_quotient
-from izmp_lab.simulation.white_noise import WhiteNoise
-from izmp_lab.studies.paper.setups import Setup
-from izmp_lab.studies.paper.trial import WalkTruth
+from izmp_lab.simulation.noisy_signals import WhiteNoise
+from izmp_lab.studies.paper.trial import Setup, WalkTruth
 
 Rows = npt.NDArray[np.intp]
 

@@ -18,10 +18,17 @@ from izmp_dynamics.model.sensors import Noise
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting
 from izmp_lab.studies.paper import tasks
 from izmp_lab.studies.paper.sensors import Densities
-from izmp_lab.studies.paper.setups import PAPER_SETUPS, REFERENCE_RATE, VARIANTS, Setup
-from izmp_lab.studies.paper.trial import HEEL_TO_TOE, SKIPPED_STEPS, WalkCase, WalkTruth
-from izmp_lab.studies.robot_key import RobotKey
-from izmp_lab.studies.runs import Arrays, Run
+from izmp_lab.studies.paper.trial import (
+    HEEL_TO_TOE,
+    PAPER_SETUPS,
+    REFERENCE_RATE,
+    SKIPPED_STEPS,
+    VARIANTS,
+    Setup,
+    WalkCase,
+    WalkTruth,
+)
+from izmp_lab.studies.runs import Arrays, RobotKey, Run
 
 _ENOUGH = 40
 """Repetitions from which on the outer 2.5 % are left out of a range."""

@@ -14,13 +14,11 @@ from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, level_plane, plane_of_soles
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_lab.simulation.white_noise import WhiteNoise
+from izmp_lab.simulation.noisy_signals import WhiteNoise
 from izmp_lab.studies.paper.bench import Bench, Ground
 from izmp_lab.studies.paper.sensors import Densities, Rows
-from izmp_lab.studies.paper.setups import REFERENCE_RATE, Setup
-from izmp_lab.studies.paper.trial import WalkCase, WalkTruth, simulate_trial
-from izmp_lab.studies.robot_key import RobotKey
-from izmp_lab.studies.runs import Arrays
+from izmp_lab.studies.paper.trial import REFERENCE_RATE, Setup, WalkCase, WalkTruth, simulate_trial
+from izmp_lab.studies.runs import Arrays, RobotKey
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 from izmp_lab.walking.biped import Biped
 

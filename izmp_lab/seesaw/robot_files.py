@@ -1,6 +1,6 @@
 """Writes the URDF and the robot file of a robot on the seesaw, for the graph.
 
-python -m izmp_lab.seesaw.nodes.robot_files icub FOLDER
+python -m izmp_lab.seesaw.robot_files icub FOLDER
 """
 
 import sys

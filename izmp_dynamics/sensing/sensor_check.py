@@ -1,7 +1,10 @@
-"""What drivers get wrong about an IMU: gravity removed, units that are not SI, no orientation.
+"""What drivers get wrong about IMUs, accelerometers and force sensors.
 
-`check_imu` looks at a segment of a log before it is evaluated. What would falsify every result
-ends in a `SensingError` that says what to change; what is only suspicious ends in a remark.
+Of an IMU: gravity removed, units that are not SI, no orientation; `check_imu` looks at a segment
+of a log before it is evaluated. What would falsify every result ends in a `SensingError` that says
+what to change; what is only suspicious ends in a remark. Further accelerometers are compared with
+the IMU beside them. Of a force sensor: whether it measures more than the force along its z axis,
+or less, contact alone.
 """
 
 from dataclasses import dataclass
@@ -13,6 +16,101 @@ from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.rotations import angles
 from izmp_dynamics.signals.differences import Mask
 from izmp_dynamics.signals.imu import check_shapes, rotations
+
+TOLERANCE = 0.3
+"""Difference from the IMU's reading that is remarked on, as a part of gravity [-]."""
+
+
+def check_accelerometer(
+    name: str, readings: Array, expected: Array, gravity: float = GRAVITY
+) -> str | None:
+    """Compare the median reading of an accelerometer with the IMU's on the same rigid link.
+
+    In the median over some seconds the rotation of the link makes no difference of this size.
+
+    Args:
+        name: of the accelerometer, for messages.
+        readings: (T, k) along its k sensitive axes.
+        expected: (k,) what the IMU reads along the same axes [m/s²].
+        gravity: magnitude at the place [m/s²].
+
+    Returns:
+        What contradicts the IMU: a sentence; None if nothing does.
+
+    Raises:
+        SensingError: no finite sample, a wrong unit, or gravity removed.
+    """
+    finite = np.isfinite(readings).all(axis=1)
+    if not finite.any():
+        raise SensingError(
+            f"None of the {len(readings)} samples of '{name}' is finite.",
+            kind='accelerometer_not_finite',
+            accelerometer=name,
+        )
+    median = np.median(readings[finite], axis=0)
+    limit = TOLERANCE * gravity
+    if float(np.linalg.norm(median - expected)) <= limit:
+        return None
+    found = f"The accelerometer '{name}' reads {_vector(median)} m/s² in the median"
+    steady = float(np.linalg.norm(expected)) > 2.0 * limit
+    if steady and float(np.linalg.norm(median * GRAVITY - expected)) <= limit:
+        raise SensingError(
+            f'{found}: that is g and not m/s²; let the driver publish m/s² (REP 103).',
+            kind='accelerometer_in_g',
+            accelerometer=name,
+        )
+    if steady and float(np.linalg.norm(median)) <= 0.5 * limit:
+        raise SensingError(
+            f'{found} where the IMU reads {_vector(expected)}: gravity has been removed, or the '
+            'sensor is dead. Let the driver publish the specific force, which at rest is 1 g '
+            'upwards, or take the sensor out of the robot file.',
+            kind='accelerometer_without_gravity',
+            accelerometer=name,
+        )
+    return f'{found} where the IMU reads {_vector(expected)} along the same axes.'
+
+
+def _vector(values: Array) -> str:
+    return f'({", ".join(f"{value:.2f}" for value in values)})'
+
+
+ENOUGH = 50
+"""Loaded samples from which on it is judged."""
+
+_SIDEWAYS = [0, 1, 3, 4, 5]
+
+PROPOSAL = (
+    'Set wrench.normal_only: true for this foot: otherwise they count as measured, and a push '
+    'would be concluded from them.'
+)
+
+
+class NormalForceWatch:
+    """Notes whether horizontal forces and torques are ever not zero, and the others not 0 or 1."""
+
+    def __init__(self) -> None:
+        self._sideways = False
+        self._other = False
+        self._loaded = 0
+
+    def see(self, wrenches: Array) -> None:
+        """Take readings (T, 6): force [N], moment [N·m] in sensor axes."""
+        if not self._sideways:
+            known = np.nan_to_num(wrenches)
+            self._sideways = bool(known[:, _SIDEWAYS].any())
+            self._loaded += int(np.count_nonzero(known[:, 2]))
+            self._other |= not bool(np.isin(known[:, 2], (0.0, 1.0)).all())
+
+    @property
+    def only_normal(self) -> bool:
+        """Whether nothing but the force along z was ever measured."""
+        return not self._sideways and self._loaded >= ENOUGH
+
+    @property
+    def only_contact(self) -> bool:
+        """Whether it was nothing but 0 and 1: flags, no forces."""
+        return self.only_normal and not self._other
+
 
 FASTEST_GYROSCOPE = 36.0
 """No gyroscope of this class measures faster [rad/s]; full scale is 2000 °/s = 35 rad/s."""

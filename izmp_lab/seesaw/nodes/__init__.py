@@ -1,1 +1,0 @@
-"""Plant and controller of the seesaw as ROS 2 nodes."""

@@ -1,1 +1,0 @@
-"""Quadrupeds on ball feet."""

@@ -1,1 +1,0 @@
-"""Fig. 12 and more: recordings of real robots, raw and filtered."""
