@@ -35,8 +35,7 @@ from rich.table import Table
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
-from izmp_dynamics.fleet.campaign import run_fleet
-from izmp_dynamics.fleet.ledger import Ledger
+from izmp_dynamics.fleet.campaign import Ledger, run_fleet
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row

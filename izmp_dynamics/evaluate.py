@@ -23,7 +23,6 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
-from izmp_dynamics.recording.hashes import input_hashes
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import (
     Collector,
@@ -34,7 +33,7 @@ from izmp_dynamics.recording.replay import (
 from izmp_dynamics.report.writer import write_summary
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.results.result_bag import ResultWriter
-from izmp_dynamics.results.result_folder import result_folder
+from izmp_dynamics.results.result_folder import input_hashes, result_folder
 from izmp_dynamics.verdict.events.event import MSGTYPE, Event, event_message
 from izmp_dynamics.verdict.expect import Expectation, Limits, check_limits, junit_xml
 from izmp_dynamics.verdict.scene import Scene

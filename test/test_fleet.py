@@ -27,8 +27,11 @@ distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
 from izmp_dynamics.cli.fleet import _lines  # noqa: E402
 from izmp_dynamics.engine.cluster import Cluster  # noqa: E402
-from izmp_dynamics.fleet.campaign import Fleet, run_fleet  # noqa: E402
-from izmp_dynamics.fleet.ledger import Ledger  # noqa: E402
+from izmp_dynamics.fleet.campaign import (  # noqa: E402
+    Fleet,
+    Ledger,
+    run_fleet,
+)
 from izmp_dynamics.fleet.page import fleet_statistics  # noqa: E402
 from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
 from izmp_dynamics.fleet.task import Done, Task, evaluate  # noqa: E402
@@ -254,7 +257,7 @@ def test_a_row_is_kept_until_bag_robot_or_code_change(kept, robot, monkeypatch):
         assert ledger.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
         (bag / 'walk_0.mcap').write_bytes(b'other')
         assert ledger.result(task_of(bag, robot)) is None
-    monkeypatch.setattr('izmp_dynamics.fleet.ledger.code_digest', lambda: 'newer')
+    monkeypatch.setattr('izmp_dynamics.fleet.campaign.code_digest', lambda: 'newer')
     with Ledger(out) as ledger:
         assert ledger.result(task) is None
 

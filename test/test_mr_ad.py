@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.errors import ShapeError
-from izmp_dynamics.base.sin_cos import FAR
+from izmp_dynamics.base.vectors import FAR
 from izmp_dynamics.dynamics import kernels, mr_ad_batch
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference

@@ -8,9 +8,8 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.nodes import recent_findings
-from izmp_dynamics.nodes.event_topic import EventTopic
 from izmp_dynamics.nodes.health import OK, WARN, Health
-from izmp_dynamics.nodes.recent_findings import RecentFindings
+from izmp_dynamics.nodes.recent_findings import EventTopic, RecentFindings
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.recent import Judgement
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.base.sin_cos import FAR, near_sin_cos, sin_cos
+from izmp_dynamics.base.vectors import FAR, near_sin_cos, sin_cos
 
 
 @kernel

@@ -18,10 +18,10 @@ from izmp_dynamics.base.errors import IzmpError, MissingDependencyError, RobotFi
 from izmp_dynamics.base.rotations import from_rpy, quaternion_of_matrix
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import require_viser
-from izmp_dynamics.nodes.event_topic import QOS
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import header, quaternion_of
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
+from izmp_dynamics.nodes.recent_findings import QOS
 from izmp_dynamics.nodes.view import View
 from izmp_dynamics.stability.support_polygon import Outline
 

@@ -73,7 +73,10 @@ class Leaf:
 
 
 class CdrWalk:
-    """Walks once over `raw` on construction.
+    """Walks once over `raw` on construction: where its numbers lie and what its strings say.
+
+    Every length is checked against the bytes that are there, so a damaged message ends in a
+    `BagError` and never in a wrong reading.
 
     Attributes:
         raw: the message.

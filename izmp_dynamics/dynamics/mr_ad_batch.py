@@ -13,7 +13,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import announced_compilation, kernel_without_gil
-from izmp_dynamics.base.sin_cos import FAR, near_sin_cos
+from izmp_dynamics.base.vectors import FAR, near_sin_cos
 from izmp_dynamics.dynamics.kernels import (
     MOTION,
     ROOT,

@@ -8,8 +8,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.sin_cos import sin_cos
-from izmp_dynamics.base.vectors import Vector, add, dot, rotate, scale, store, vector
+from izmp_dynamics.base.vectors import Vector, add, dot, rotate, scale, sin_cos, store, vector
 from izmp_dynamics.model.body_layout import (
     DRIVER,
     FIRST_MOMENT,

@@ -188,15 +188,12 @@ class GraphNode(TopicNode):
         """State which settings take the composed node."""
         if self.task.is_whole:
             return
-        if 'ir_md' in self.task.computes and robot.ir_md.step == 'actuator':
-            self.health.remark(
-                'step',
-                'warning',
-                'ir_md.step is actuator, but live the momentum is differenced at the bus rate, '
-                'which is what reaches this node; set it to bus, or evaluate a recording.',
-            )
-        else:
-            self.health.clear('step')
+        finer = (
+            'ir_md.step is actuator, but live the momentum is differenced at the bus rate, which '
+            'is what reaches this node; set it to bus, or evaluate a recording.'
+        )
+        is_finer = 'ir_md' in self.task.computes and robot.ir_md.step == 'actuator'
+        self.health.remark('step', 'warning', finer if is_finer else '')
 
     def periods(self) -> Iterator[tuple[str, float]]:
         """Signals that are filtered, with the time between their samples if known [s]."""

@@ -239,14 +239,17 @@ class Health:
         self.count(signal, Reason.RAISED)
 
     def remark(self, key: str, level: Level, sentence: str, absent: str = '') -> bool:
-        """State a condition that lasts; return whether it is new.
+        """State a condition that lasts, or that it is over; return whether it is new.
 
         Args:
             key: identifies it in the diagnostics, e.g. 'rate' or 'feet_exchanged'.
             level: how grave it is.
-            sentence: for a person.
+            sentence: for a person; none withdraws the condition.
             absent: the topic on which nothing comes, if that is the condition.
         """
+        if not sentence:
+            self.clear(key)
+            return False
         found = Finding(key, level, sentence, data={'absent': absent} if absent else {})
         before, self._remarks[key] = self._remarks.get(key), found
         return before != self._remarks[key]

@@ -52,38 +52,26 @@ class JointsInput:
 
     def inspect(self, stage: JointStage) -> None:
         """State what has been learned about the joints."""
-        if not stage.groups:
-            return
-        if stage.groups != self._stated:
+        if stage.groups and stage.groups != self._stated:
             self._stated = stage.groups
+            self._input.publishers = len(stage.groups)
             self._state(stage)
-        self._input.publishers = len(stage.groups)
 
     def _state(self, stage: JointStage) -> None:
         rates = ', '.join(f'{len(g.columns)} at {1.0 / g.period:.0f} Hz' for g in stage.groups)
         self.node.health.values['joints published'] = rates
         self.node.get_logger().info(f'Joints: {rates}.')
-        self._compare_rate(1.0 / stage.groups[0].period)
-        if stage.absent:
-            self.node.health.remark(
-                'absent',
-                'warning',
-                f'Joints without a publisher are taken to be at zero: {", ".join(stage.absent)}.',
-            )
-        else:
-            self.node.health.clear('absent')
-
-    def _compare_rate(self, rate: float) -> None:
-        stated = self.node.robot.rates.actuator
+        rate, stated = 1.0 / stage.groups[0].period, self.node.robot.rates.actuator
+        wrong = ''
         if stated is not None and abs(rate / stated - 1.0) > 0.1:
-            self.node.health.remark(
-                'rate',
-                'warning',
+            wrong = (
                 f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz. '
-                'Correct rates.actuator, or leave it out.',
+                'Correct rates.actuator, or leave it out.'
             )
-        else:
-            self.node.health.clear('rate')
+        self.node.health.remark('rate', 'warning', wrong)
+        names = ', '.join(stage.absent)
+        absent = names and f'Joints without a publisher are taken to be at zero: {names}.'
+        self.node.health.remark('absent', 'warning', absent)
 
     def _no_joints(self, given: tuple[str, ...]) -> None:
         health, names = self.node.health, self.node.model.joint_names

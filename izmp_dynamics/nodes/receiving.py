@@ -177,7 +177,7 @@ class Receiver:
         longest_wait: time in the queue after which a message is too old, and all that wait are
             skipped [s]; None: every message is handed out. What was received in the first seconds
             is handed out in any case.
-        stretches: which of the messages that have waited too long are kept all the same, of those
+        segments: which of the messages that have waited too long are kept all the same, of those
             that are bytes with a header; None: none is.
         paused: whether all messages are skipped.
         received: when the message that is handed out was received [ns].

@@ -71,14 +71,9 @@ class ForceWatch:
     def inspect(self, rig: Rig | None) -> None:
         """State what was found so far; `rig` is the robot, as soon as it is prepared."""
         for foot, watch in self._watches.items():
+            zero = f"'{self._topics[foot]}': horizontal forces and torques are zero. {PROPOSAL}"
             key = f'only_normal_force[feet[{foot}]]'
-            if watch.only_normal:
-                sentence = (
-                    f"'{self._topics[foot]}': horizontal forces and torques are zero. {PROPOSAL}"
-                )
-                self._health.remark(key, 'warning', sentence)
-            else:
-                self._health.clear(key)
+            self._health.remark(key, 'warning', zero if watch.only_normal else '')
         self.steps.rig = None if self._health.holds('feet_exchanged') else rig
         self.steps.state()
 
@@ -195,24 +190,15 @@ class ImuWatch:
                 self.robot.gravity,
             )
         except SensingError as error:
-            self.usable = False
-            self._state_error(error)
+            self.usable, sentence = False, f'{error} Until then nothing is computed.'
+            if self.health is not None and self.health.remark('imu', 'error', sentence):
+                self.log.error(str(error))
             return
         self.usable, self.oriented, self.done = True, verdict.oriented, True
-        self._state_remarks(verdict.remarks)
-
-    def _state_error(self, error: SensingError) -> None:
-        if self.health is None:
-            return
-        if self.health.remark('imu', 'error', f'{error} Until then nothing is computed.'):
-            self.log.error(str(error))
-
-    def _state_remarks(self, remarks: tuple[str, ...]) -> None:
-        if self.health is None:
-            return
-        self.health.clear('imu')
-        for k, remark in enumerate(remarks):
-            self.health.remark(f'imu {k}', 'warning', remark)
+        if self.health is not None:
+            self.health.clear('imu')
+            for k, remark in enumerate(verdict.remarks):
+                self.health.remark(f'imu {k}', 'warning', remark)
 
 
 RATIO = 1.5

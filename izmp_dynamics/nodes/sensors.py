@@ -309,16 +309,15 @@ class Sensors:
             return
         self._frames_given[topic] = expected, given
         frame = self._node.frame_names.link(given)
-        key = f'frame[{self._node.resolve_topic_name(topic)}]'
+        sentence = ''
         if expected and frame and frame != expected:
             sentence = (
                 f"The messages on {topic} name the frame '{frame}', but the robot file states "
                 f"'{expected}', which is used. Correct the one that is wrong."
             )
-            if self._health.remark(key, 'warning', sentence):
-                self._node.get_logger().warning(sentence)
-        else:
-            self._health.clear(key)
+        key = f'frame[{self._node.resolve_topic_name(topic)}]'
+        if self._health.remark(key, 'warning', sentence):
+            self._node.get_logger().warning(sentence)
 
     def choose_source(self, oriented: bool) -> None:
         """Take the orientation from the position's messages if they hold one, else the IMU's."""
@@ -379,16 +378,15 @@ class Sensors:
         self._health.values['method'] = root.method
         for entry in self._accelerometers:
             entry.required = root.method == 'accelerometers'
-        if root.fell_back:
-            names = ', '.join(self._accelerometers[k].topic for k in root.without_messages)
-            self._health.remark(
-                'fallen back',
-                'warning',
-                f'No message on {names} so far: the angular acceleration is the difference '
-                'quotient of the gyroscope.',
-            )
-        else:
-            self._health.clear('fallen back')
+        silent = root.without_messages if root.fell_back else ()
+        names = ', '.join(self._accelerometers[k].topic for k in silent)
+        self._health.remark(
+            'fallen back',
+            'warning',
+            names
+            and f'No message on {names} so far: the angular acceleration is the difference '
+            'quotient of the gyroscope.',
+        )
 
 
 class SensorRig:

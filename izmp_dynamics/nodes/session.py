@@ -55,7 +55,7 @@ FEW = 25
 """Messages in that time, as of diagnostics, that are nothing under way."""
 
 _REFRESH = 5.0  # [Hz]
-Source = Callable[[threading.Event], None]
+Source = Callable[[threading.Event], object]
 """Works until it is over or the event is set."""
 
 
@@ -169,11 +169,7 @@ class LiveSession:
 
     def robot_itself(self) -> Source:
         """Take what comes over the network, until Ctrl-C."""
-
-        def wait(stop: threading.Event) -> None:
-            stop.wait()
-
-        return wait
+        return threading.Event.wait
 
     def view(self, address: str) -> None:
         """Show the robot in a web browser, from a process of its own.

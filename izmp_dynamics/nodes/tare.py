@@ -61,9 +61,7 @@ class Tare:
             finding, value = _keys(foot)
             health.values[value] = f'{_listed(swing.excess)} in {swing.duration:.2f} s of swing'
             force, moment = (float(np.linalg.norm(part)) for part in np.split(swing.excess, 2))
-            if force < DRIFTED * weight and moment < SHIFTED * weight:
-                health.clear(finding)
-                continue
+            drifted = force >= DRIFTED * weight or moment >= SHIFTED * weight
             sentence = (
                 f"In the air the force sensor of foot '{foot}' reads {force:.1f} N, "
                 f'{force / weight:.0%} of the weight, and {moment:.2f} N·m, which shifts the CoP '
@@ -71,7 +69,7 @@ class Tare:
                 f'service {self._service}, or set feet[{foot}].wrench.'
                 f'{_key(self._offset(foot, swing))} in the robot file.'
             )
-            health.remark(finding, 'warning', sentence)
+            health.remark(finding, 'warning', sentence if drifted else '')
 
     def tare(self) -> tuple[bool, str]:
         """Set the offsets of the feet in the air; return whether there is one, and a sentence."""

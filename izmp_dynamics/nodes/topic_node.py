@@ -23,7 +23,6 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import AGE_LIMIT, Health, Input
 from izmp_dynamics.nodes.managed import ManagedNode
-from izmp_dynamics.nodes.mapped import MappedReader
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
@@ -32,7 +31,7 @@ from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_descriptio
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
-from izmp_dynamics.nodes.wire import reader_of
+from izmp_dynamics.nodes.wire import MappedReader, reader_of
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.recording.mapped import CounterClock
 from izmp_dynamics.signals.stage import PATIENCE

@@ -16,7 +16,6 @@ from izmp_dynamics.base.conventions import Array, all_finite, frozen
 from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import list_names
-from izmp_dynamics.nodes.event_topic import QOS, EventTopic
 from izmp_dynamics.nodes.health import SILENT
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
@@ -31,7 +30,7 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.qos import RESULT
-from izmp_dynamics.nodes.recent_findings import RecentFindings
+from izmp_dynamics.nodes.recent_findings import QOS, EventTopic, RecentFindings
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -407,10 +406,7 @@ class FallOutputs:
         known = math.isfinite(probability)
         self._health.values['fall probability'] = f'{probability:.4f}' if known else 'unknown'
         self._health.values['fall'] = self._latest.sentence()
-        if self._reason:
-            self._health.remark('fall_alarm', 'error', self._reason)
-        else:
-            self._health.clear('fall_alarm')
+        self._health.remark('fall_alarm', 'error', self._reason)
 
     def _run_out(self) -> None:
         """End an alarm that no instant has confirmed for so long that it says nothing any more."""

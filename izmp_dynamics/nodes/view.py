@@ -23,7 +23,6 @@ from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import Browser, Picture
-from izmp_dynamics.nodes.event_topic import QOS as EVENTS
 from izmp_dynamics.nodes.markers import force_length
 from izmp_dynamics.nodes.messages import (
     JointReader,
@@ -33,6 +32,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.parameters import fixed, result_topic, stated_robot
 from izmp_dynamics.nodes.receiving import Receiver
+from izmp_dynamics.nodes.recent_findings import QOS as EVENTS
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
 from izmp_dynamics.signals.imu import rotations

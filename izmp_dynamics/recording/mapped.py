@@ -30,7 +30,11 @@ MOST = 2.0**62
 
 
 class CounterClock:
-    """Dates the messages of one topic; the same stamps for pieces of any length.
+    """Dates the messages of one topic by a counter in them, such as Unitree's `tick`.
+
+    The first message is dated by its arrival, every further one by what the counter has advanced,
+    whatever the length of the pieces. A counter that wraps goes on; one that restarts, with its
+    robot, goes on by the time of arrival.
 
     Args:
         unit: time that the counter advances by one in [s].

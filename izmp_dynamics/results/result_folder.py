@@ -1,5 +1,6 @@
-"""The folder of results: there as a whole or not at all."""
+"""The folder of results, there as a whole or not at all; hashes of what they come from."""
 
+import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from pathlib import Path
 
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.files.place import Obstacle, Place
+from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.model.urdf import Urdf
 
 MARK = 'report.json'
 """A folder with this file is an earlier result and may be replaced if that is asked for."""
@@ -86,3 +89,47 @@ def _replaceable(found: Path, results: Collection[str]) -> Obstacle | None:
         f"holds '{name}', which is no part of an earlier result, so --overwrite does not touch it"
     )
     return 'foreign_file', f'{reason}; choose another place, or move that away', name
+
+
+_BLOCK = 1 << 22
+"""Bytes that are read at a time."""
+
+
+def input_hashes(bag: Path, robot: RobotFile, urdf: Urdf) -> dict[str, str]:
+    """Name of a file → SHA-256: the URDF, the data files of the bag, the robot file.
+
+    Args:
+        bag: folder or file.
+        robot: robot file.
+        urdf: of the robot.
+    """
+    hashes = {robot.urdf: urdf.sha256, **data_hashes(bag)}
+    if robot.path is not None:
+        hashes[robot.path.name] = file_hash(robot.path)
+    return hashes
+
+
+def data_hashes(bag: Path) -> dict[str, str]:
+    """SHA-256 of the data files of a bag, a folder or a file, by name.
+
+    A write-ahead log of SQLite counts: it holds what a killed recorder had written last.
+    """
+    files = sorted(bag.iterdir()) if bag.is_dir() else [bag, bag.with_name(f'{bag.name}-wal')]
+    return {
+        file.name: file_hash(file)
+        for file in files
+        if file.is_file() and (file == bag or {'.mcap', '.db3', '.db3-wal'} & set(file.suffixes))
+    }
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open('rb') as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

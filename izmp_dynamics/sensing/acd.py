@@ -46,7 +46,7 @@ from izmp_dynamics.signals.outlier_gate import (
     per_joint,
     settled_rows,
 )
-from izmp_dynamics.signals.sample_window import SampleWindow
+from izmp_dynamics.signals.stage import SampleWindow
 from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)

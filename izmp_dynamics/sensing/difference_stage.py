@@ -17,7 +17,7 @@ from izmp_dynamics.signals.differences import (
     contiguous,
 )
 from izmp_dynamics.signals.imu import finite_or_nan
-from izmp_dynamics.signals.sample_window import SampleWindow
+from izmp_dynamics.signals.stage import SampleWindow
 from izmp_dynamics.signals.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
 
 State = TypeVar('State', bound=Record)

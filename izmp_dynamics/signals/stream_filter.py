@@ -80,7 +80,10 @@ GYROSCOPE = slice(0, 3)
 
 
 class GyroscopeDelay(DelayedFilter):
-    """Takes the samples of an IMU in pieces, before the filter of the stream, if there is one.
+    """Realigns an IMU whose gyroscope is later than its accelerometer in the same messages.
+
+    Each sample gets the angular velocity of its own instant, interpolated between the messages
+    around the later stamp that it has; then comes the filter of the stream, if there is one.
 
     Args:
         delay: of the gyroscope against the accelerometer [ns].
