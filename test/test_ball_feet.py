@@ -143,6 +143,20 @@ def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_p
     assert (found.ground.shares[known, 3] == 0.0).all()
 
 
+def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sensors(rig, tmp_path):
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (40, 1)))
+    signals = stance.signals()
+    signals['feet[RR]'].values[:] = 0.0
+    feet = [
+        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius}
+        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
+    ]
+    feet[3]['wrench'] = {'topic': 'RR_foot/wrench', 'frame': 'RR_foot'}
+    found = evaluate(Evaluator(rig_of(tmp_path, feet=feet)), [signals])
+    known = np.isfinite(found.wrenches['mr_ad'][:, 0])
+    np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
+
+
 @pytest.mark.parametrize('slope', [0.0, 5.0])
 def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
     """Of a slope along the line all is known, of one across it nothing: it is taken as level."""

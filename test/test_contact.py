@@ -150,11 +150,23 @@ def test_contact_is_less_probable_the_more_speaks_against_it(doubt, worse):
 def test_contact_is_certain_of_no_foot_in_flight_and_nothing_is_said_of_what_is_unknown():
     assert estimate((0.0, 0.1), force=10.0, probable=True)[2].tolist() == [0.0, 0.0]
     assert np.isnan(estimate((np.nan, 0.1), probable=True)[2]).all()
-    stated = estimate((0.0, 0.02), stated=(np.nan, 0.0), probable=True)[2]
+    stated = estimate((0.0, 0.04), stated=(np.nan, 0.0), probable=True)[2]
     assert stated[0] > 0.9
     assert stated[1] == 0.0
     dead = estimate((0.0, 0.1), stated=(0.0, 0.0), probable=True)[2]
     assert 0.9 < dead[0] < 1.0
+
+
+@pytest.mark.parametrize(
+    ('point', 'height', 'stated', 'expected'),
+    [
+        ((0.0, 0.0), 0.0, (1.0, 0.0), True),  # the ZMP is 50 mm beside the one that carries
+        ((0.0, 0.04), 0.0, (1.0, 0.0), False),
+        ((0.0, 0.04), 0.05, (1.0, 1.0), True),
+    ],
+)
+def test_a_dead_sensor_beside_a_loaded_foot_is_not_believed(point, height, stated, expected):
+    assert estimate(point, heights=(0.0, height), stated=stated)[0] == [True, expected]
 
 
 def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_as_in_replay(rig):

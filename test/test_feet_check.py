@@ -59,6 +59,24 @@ def test_counts_in_place_of_newtons_get_a_factor(walk):
     assert (found.kind, 'multiply force.field by 0.4' in found.remedy) == ('foot_unit', True)
 
 
+@pytest.mark.parametrize(('says', 'what'), [(False, 'never says'), (True, 'says all along')])
+def test_a_dead_contact_sensor_is_named(walk, says, what):
+    def judged(foot, sensor):
+        """A foot that measures contact; where its sensor is believed, the chance is 0 or 1."""
+        chance = np.where(sensor == foot.loaded, 1.0 * sensor, 0.7)
+        nothing = np.full(len(chance), np.nan)
+        return dataclasses.replace(foot, normal_force=nothing, measured=True, chance=chance)
+
+    sound = [judged(foot, foot.loaded) for foot in walk.feet]
+    assert not list(feet_findings(dataclasses.replace(walk, feet=tuple(sound))))
+    stuck = dataclasses.replace(sound[1], loaded=sound[1].loaded | says)
+    stuck = judged(stuck, np.full(len(walk.stamps), says))
+    report = dataclasses.replace(walk, feet=(sound[0], stuck))
+    (found,) = feet_findings(report)
+    assert (found.kind, what in found.sentence) == ('dead_contact', True)
+    assert 'dead_contact' in [each.kind for each in summary_of(report).findings]
+
+
 def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):
     one = with_forces(walk, lambda forces: [0.3 * force for force in forces])
     (finding,) = feet_findings(one, unused_wrenches=('/r_foot/wrench',))

@@ -138,6 +138,7 @@ def feet_findings(
     """
     feet = evaluation.feet
     weight = evaluation.total_mass * evaluation.gravity
+    yield from dead_contacts(evaluation)
     measured = [foot for foot in feet if np.isfinite(foot.normal_force).any()]
     pulling = [foot for foot in measured if _pulls_all_along(foot, weight / len(feet))]
     if pulling:
@@ -156,6 +157,33 @@ def feet_findings(
             'No foot ever carries load.',
             'Is ground.contact_force too large, or a force sensor dead?',
         )
+
+
+def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find contact sensors that say the same throughout, though the motion says otherwise.
+
+    The chance of a foot is 0 or 1 where its sensor is believed.
+    """
+    steps = np.diff(evaluation.stamps)
+    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    for foot in evaluation.feet:
+        if not foot.measured or foot.chance is None or np.isfinite(foot.normal_force).any():
+            continue
+        stands, says = foot.loaded.astype(bool), foot.chance == 1.0
+        seconds = step * np.count_nonzero(stands)
+        what, contrary = 'never says that it carries load', 'it does'
+        if says.any():
+            what, contrary = 'says all along that it carries load', 'it is in the air'
+            seconds = step * np.count_nonzero(in_air(evaluation, foot)) * stands.all()
+        if seconds >= LEAST_TIME:
+            yield Finding(
+                'dead_contact',
+                'warning',
+                f"The contact sensor of foot '{foot.name}' {what}, though by the motion "
+                f'{contrary} for {seconds:.1f} s.',
+                f'Is it dead, or feet[{foot.name}].contact.loaded_above wrong? Without contact in '
+                'the robot file, contact is estimated.',
+            )
 
 
 def _pulls_all_along(foot: Foot, share: float) -> bool:

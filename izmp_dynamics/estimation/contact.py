@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices
-from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, scale, store, vector
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 from izmp_dynamics.stability.support_polygon import level_axes
@@ -60,6 +60,10 @@ CHANCE = (0.21, -0.30, -1.27, 8.57)
 e-fold of its speed above `RESTING`; per share. Of the least logarithmic loss on walks of biped31
 (level, slope, bumps, pushes, noise), a trot and a crawl of Go2 and steps of iCub, each counting
 alike."""
+
+BEYOND = 0.02
+"""Where the ZMP is farther than this outside all feet that sensors say carry load [m], one that
+touches the ground carries, whatever its sensor says: as far off is no ZMP of a sound recording."""
 
 FLAT = 1e-6
 """Corners that span less are on a line [m²]."""
@@ -146,9 +150,16 @@ def carrying(
     _share(level, zmp, foot, most, loaded, shares)
     for f in range(feet):
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
-    most = as_stated(stated, loaded, most)
     for f in range(feet):
-        if np.isfinite(stated[f]) and loaded[f] == (stated[f] >= 0.5):
+        touches[f] = stated[f] >= 0.5 or (np.isnan(stated[f]) and loaded[f])
+    believed = stated.copy()
+    if touches.any() and _beyond(level, foot, zmp, touches) > BEYOND:
+        for f in range(feet):
+            if loaded[f] and not touches[f]:
+                believed[f] = np.nan
+    most = as_stated(believed, loaded, most)
+    for f in range(feet):
+        if np.isfinite(believed[f]) and loaded[f] == (believed[f] >= 0.5):
             chances[f] = 1.0 if loaded[f] else 0.0
     _share(level, zmp, foot, most, loaded, shares)
     return int(shares.argmax())
@@ -158,8 +169,7 @@ def carrying(
 def as_stated(stated: Array, loaded: Flags, most: int) -> int:
     """Change which feet (F,) carry load into what sensors say, unless then none did.
 
-    So where all sensors are dead, or their thresholds too high, the estimate stays as it is. One
-    that is dead beside another that is loaded is believed.
+    So where all sensors are dead, or their thresholds too high, the estimate stays as it is.
 
     Args:
         stated: (F,) 1 where a foot carries load, 0 where it does not; NaN: not measured.
@@ -190,6 +200,8 @@ def _find_facet(
     for i in range(len(level)):
         for j in range(i + 1, len(level)):
             for k in range(j + 1, len(level)):
+                if not abs(_area(level[i], level[j], level[k])) > FLAT:
+                    continue
                 distance = _divide(level[i], level[j], level[k], zmp, tried)
                 height = tried[0] * level[i, 2] + tried[1] * level[j, 2] + tried[2] * level[k, 2]
                 height += 1e-6 * (foot[i] != foot[k])
@@ -201,27 +213,40 @@ def _find_facet(
 
 
 @kernel
+def _beyond(level: Array, foot: Indices, zmp: tuple[float, float], carries: Flags) -> float:
+    """Distance of the ZMP from the convex hull of the feet (F,) that carry [m]."""
+    nearest, parts = np.inf, np.zeros(3)
+    for i in range(len(level)):
+        for j in range(i, len(level)):
+            for k in range(j, len(level)):
+                if carries[foot[i]] and carries[foot[j]] and carries[foot[k]]:
+                    distance = _divide(level[i], level[j], level[k], zmp, parts)
+                    nearest = min(nearest, distance)
+    return nearest
+
+
+@kernel
 def _divide(a: Array, b: Array, c: Array, zmp: tuple[float, float], parts: Array) -> float:
     """Write the barycentric coordinates (3,) of the point of a triangle next to the ZMP.
 
     Returns:
-        Its distance from there [m]; infinite where the triangle has no area.
+        Its distance from there [m].
     """
     x, y = zmp
-    area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    if not abs(area) > FLAT:
-        return np.inf
-    parts[0] = ((b[0] - x) * (c[1] - y) - (b[1] - y) * (c[0] - x)) / area
-    parts[1] = ((c[0] - x) * (a[1] - y) - (c[1] - y) * (a[0] - x)) / area
-    parts[2] = 1.0 - parts[0] - parts[1]
-    if parts.min() >= 0.0:
-        return 0.0
+    area = _area(a, b, c)
+    if abs(area) > FLAT:
+        parts[0] = ((b[0] - x) * (c[1] - y) - (b[1] - y) * (c[0] - x)) / area
+        parts[1] = ((c[0] - x) * (a[1] - y) - (c[1] - y) * (a[0] - x)) / area
+        parts[2] = 1.0 - parts[0] - parts[1]
+        if parts.min() >= 0.0:
+            return 0.0
     nearest, ends = np.inf, (a, b, c)
     for k in range(3):
         start, end = ends[k], ends[(k + 1) % 3]
         along_x, along_y = end[0] - start[0], end[1] - start[1]
         size = along_x * along_x + along_y * along_y
-        part = min(max(((x - start[0]) * along_x + (y - start[1]) * along_y) / size, 0.0), 1.0)
+        part = (x - start[0]) * along_x + (y - start[1]) * along_y
+        part = min(max(part / max(size, FLAT**2), 0.0), 1.0)
         off_x, off_y = x - start[0] - part * along_x, y - start[1] - part * along_y
         distance = np.sqrt(off_x * off_x + off_y * off_y)
         if distance < nearest:
@@ -229,6 +254,12 @@ def _divide(a: Array, b: Array, c: Array, zmp: tuple[float, float], parts: Array
             parts[:] = 0.0
             parts[k], parts[(k + 1) % 3] = 1.0 - part, part
     return float(nearest)
+
+
+@inlined
+def _area(a: Array, b: Array, c: Array) -> float:
+    """Twice the area of a triangle seen from above, with its sign [m²]."""
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
 @kernel

@@ -264,6 +264,11 @@ def _evaluate(
         carries = -1
         if not np.isfinite(forces[t]).all():
             up /= np.sqrt(dot(vector(up, 0), vector(up, 0)))
+            for f in range(len(senses)):
+                if senses[f]:
+                    leans = points[f] and not scalars[f]
+                    load = dot(vector(up, 0), vector(felt[f], 0)) if leans else forces[t, f]
+                    carry[f] = load if np.isnan(load) else 1.0 * (load >= contact_force)
             moved = states[t, ROOT : ROOT + n] + STEP * states[t, ROOT + n : ROOT + 2 * n]
             body_poses(joints, bodies, moved, later)
             _move(poses, later, carriers[:, 0], radii, foot, up, states[t], corners[t], places)
@@ -351,7 +356,7 @@ def _stand_on_points(
         points: (F,) which feet are points.
         radii: (F,) of balls [m]; NaN of other feet.
         scalars: (F,) which measure FORCE or CONTACT alone.
-        carry: (F,) what CONTACT says; NaN of others.
+        carry: (F,) 1 where a sensor says that a foot carries load, 0 where not; else NaN.
         felt: (F, 3) forces on the feet [N].
         up: (3,) a vector pointing up.
         oriented: whether an orientation was measured, so that this is the vertical.

@@ -12,7 +12,12 @@ import numpy as np
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
-from izmp_dynamics.diagnosis.forces import delay_findings, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.forces import (
+    dead_contacts,
+    delay_findings,
+    feet_findings,
+    motion_findings,
+)
 from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
@@ -56,7 +61,8 @@ MUCH_TOO_HIGH = 0.025
 KINDS = (
     *OF_TRACKS, *FORBIDDING, 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
-    'unexplained_force', 'damaged_bag', 'soles_overlap', Reason.IMU_CONTRADICTS.value,
+    'unexplained_force', 'damaged_bag', 'soles_overlap', 'dead_contact',
+    Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
 """All kinds of findings."""
 
@@ -137,6 +143,7 @@ def find(
         *_cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
+        *dead_contacts(scene.evaluation),
         *delay_findings(scene.evaluation),
     ]
     return tuple(found)
