@@ -110,6 +110,13 @@ REASONS = {
         'See the fall probability, which counts on the feet that swing, and the margin: there it '
         'is the distance from the line between the feet.',
     ),
+    'contact_estimated': Reason(
+        'unclear',
+        f'{_ON_LINES}, as far as contact is estimated: not every foot has a force sensor. So it '
+        'is not known whether the next feet come in time.',
+        'Record the force on each foot (wrench or force in the robot file). See the fall '
+        'probability, which counts on the feet that swing.',
+    ),
     'soles_overlap': Reason('unclear', '{overlap.text}.', OVERLAP_REMEDY),
     'too_short': Reason(
         'unclear',

@@ -87,9 +87,9 @@ class Verdict:
         state: a key of HEADLINES.
         reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
             'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
-            'no_load', 'no_area', 'line_support', 'leg_joints_absent', 'input_wrong',
-            'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias', 'outside_for_long',
-            'near_edge', 'stepping'.
+            'no_load', 'no_area', 'line_support', 'contact_estimated', 'leg_joints_absent',
+            'input_wrong', 'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias',
+            'outside_for_long', 'near_edge', 'stepping'.
         sentence: what was found, with numbers; continues 'headline: …'.
         advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
             empty when there is nothing to do.
@@ -315,12 +315,15 @@ def _stepping(
     on_line = scene.timeline.total(scene.loaded & ~scene.spans_area)
     if not on_line > 0.0:
         return None
-    steps, share = touchdowns(scene), on_line / loaded
-    if share <= 1.0 - COVERED_SHARE and (len(steps.time) < STEPS or not all_measured(scene)):
+    steps, share, measured = touchdowns(scene), on_line / loaded, all_measured(scene)
+    tips = steps.longest > scene.averaging_time and len(steps.time) >= STEPS
+    if share <= 1.0 - COVERED_SHARE and not (len(steps.time) >= STEPS if measured else tips):
         return None
     ends = _falling_at_end(scene) or (_open_end(scene, track) if track else None)
     if ends is not None:
         return ends
+    if not measured:
+        return 'contact_estimated', {'share': share}
     why = steps.unknown(scene)
     if not why and (track is None or loaded < SHORTEST_TIME):
         why = f'the {seconds(loaded)} on the ground are too short'
