@@ -57,9 +57,8 @@ def message_class(msgtype: str) -> Any:
         raise ReplayError(
             f'The message type {msgtype} is not installed here: install the package {package} and '
             'source its workspace.',
-            kind='unknown_message_type',
-            msgtype=msgtype,
-        ) from error
+            kind='unknown_message_type', msgtype=msgtype,
+        ) from error  # fmt: skip
 
 
 def stamp_of(message: Any) -> int:

@@ -119,18 +119,14 @@ class SettingParameter:
         if type(value) is not self.kind:
             raise RobotFileError(
                 f'{self.name} must be {self.kind.__name__}, not {value!r}.',
-                kind='setting_type',
-                setting=self.name,
-                value=value,
-            )
+                kind='setting_type', setting=self.name, value=value,
+            )  # fmt: skip
         choices = self.metadata['choices']
         if choices and value not in choices:
             raise RobotFileError(
                 f"{self.name} is '{value}'; valid: {', '.join(map(str, choices))}.",
-                kind='setting_choice',
-                setting=self.name,
-                value=value,
-            )
+                kind='setting_choice', setting=self.name, value=value,
+            )  # fmt: skip
         lower, upper = self.metadata['lower'], self.metadata['upper']
         number: Any = value
         if self.kind in (int, float) and not (math.isfinite(number) and lower <= number <= upper):
@@ -138,10 +134,8 @@ class SettingParameter:
             raise RobotFileError(
                 f'{self.name} is {value}; valid: {lower:g} to {upper:g} '
                 f'{self.metadata["unit"]}{hint}.',
-                kind='setting_range',
-                setting=self.name,
-                value=value,
-            )
+                kind='setting_range', setting=self.name, value=value,
+            )  # fmt: skip
         return value
 
 

@@ -93,9 +93,8 @@ class BagPlayer:
         if not self._publishers:
             raise ReplayError(
                 f"None of the robot file's topics is in '{path}'.",
-                kind='no_topics',
-                path=str(path),
-            )
+                kind='no_topics', path=str(path),
+            )  # fmt: skip
 
     @property
     def ends_uneven(self) -> bool:
@@ -140,9 +139,8 @@ class BagPlayer:
                     f'After {now - first:.0f} s these nodes of the namespace '
                     f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
                     'first; their log says why they do not come.',
-                    kind='no_listener',
-                    missing=tuple(missing),
-                )
+                    kind='no_listener', missing=tuple(missing),
+                )  # fmt: skip
             if missing and now > next_announcement:
                 pause *= 2.0
                 next_announcement = now + pause

@@ -86,9 +86,8 @@ class TopicNode(ManagedNode):
             raise RobotFileError(
                 f"The node '{self.task.node}' needs the parameter robot, the path of a robot "
                 'file: --ros-args -p robot:=my_robot.yaml',
-                kind='no_robot_file',
-                node=self.task.node,
-            )
+                kind='no_robot_file', node=self.task.node,
+            )  # fmt: skip
         self.age_limit: float = fixed(
             self,
             'result_age_limit',
@@ -102,9 +101,8 @@ class TopicNode(ManagedNode):
             raise RobotFileError(
                 f"'{path}': imu.from_position is for recordings; a node needs the messages of an "
                 'IMU on imu.topic.',
-                kind='imu_from_position',
-                path=path,
-            )
+                kind='imu_from_position', path=path,
+            )  # fmt: skip
         mapped = [signal for signal in file.signals() if signal.mapping is not None]
         clocks: dict[str, CounterClock] = {}
         self._mapped = {
@@ -116,9 +114,8 @@ class TopicNode(ManagedNode):
             raise RobotFileError(
                 f"'{path}': {list_names(undated)} have no header, or another clock than its "
                 'stamp, so that separate nodes would date them differently; set composed:=true.',
-                kind='mapped',
-                path=path,
-            )
+                kind='mapped', path=path,
+            )  # fmt: skip
         self.receiver.longest_wait = None if self._reliable else self.age_limit
         self._settings = NodeSettings(self, self.task.settings, file)
         if not self.task.is_whole and not self._reliable:
@@ -365,9 +362,8 @@ class TopicNode(ManagedNode):
             f"position.topic is '{position.topic}', which is {own} here, where the "
             "node 'localizer' publishes its own result. Give the results a namespace "
             '(results_namespace:=izmp), or publish the position under another name.',
-            kind='own_odometry',
-            topic=position.topic,
-        )
+            kind='own_odometry', topic=position.topic,
+        )  # fmt: skip
 
     def _path(self, name: str, description: str) -> str:
         value: str = fixed(self, name, '', description)

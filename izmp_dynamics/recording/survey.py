@@ -84,6 +84,9 @@ class Survey:
                 kind='no_pose',
             )
 
+    def _warn(self, kind: str, sentence: str, remedy: str = '') -> None:
+        self.findings.append(Finding(kind, 'warning', sentence, remedy))
+
     def _read(self) -> dict[str, list[Any]]:
         """Read until every topic has had messages, but keep only those of the beginning."""
         beginning: defaultdict[str, list[Any]] = defaultdict(list)
@@ -105,18 +108,12 @@ class Survey:
             raise self._no_joints()
         published = {column for group in groups for column in group.columns}
         moves_mass = self.model.joints_that_move_mass()
-        heavy = [
-            name
-            for k, name in enumerate(self.model.joint_names)
-            if k not in published and moves_mass[k]
-        ]
+        joints_of = enumerate(self.model.joint_names)
+        heavy = [name for k, name in joints_of if k not in published and moves_mass[k]]
         if heavy:
-            self.topics.missing.append(
-                Finding(
-                    'joints_absent',
-                    'note',
-                    f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
-                )
+            self.topics.note(
+                'joints_absent',
+                f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
             )
         self._check_names(published, joints)
         self._check_limits(positions[:, sorted(published)], sorted(published))
@@ -132,18 +129,14 @@ class Survey:
             return ReplayError(
                 f"joints: topic '{topic}' gives no positions of the joints that it names "
                 f'({list_names(sorted(known))}); record joint states with positions.',
-                kind='no_positions',
-                topic=topic,
-                joints=tuple(sorted(known)),
-            )
+                kind='no_positions', topic=topic, joints=tuple(sorted(known)),
+            )  # fmt: skip
         return ReplayError(
             f"joints: topic '{topic}' publishes {list_names(names)}, none of which the robot "
             f"'{self.model.name}' has ({list_names(self.model.joint_names)}). Is this the URDF of "
             'the recorded robot?',
-            kind='other_joints',
-            topic=topic,
-            joints=tuple(names),
-        )
+            kind='other_joints', topic=topic, joints=tuple(names),
+        )  # fmt: skip
 
     def _check_names(self, published: Collection[int], joints: list[Any]) -> None:
         """Remark on joints that the URDF or the bag lacks."""
@@ -168,14 +161,11 @@ class Survey:
                 f'to {upper[k]:.3g})'
                 for k in beyond
             ]
-            self.findings.append(
-                Finding(
-                    'beyond_limits',
-                    'warning',
-                    f'Joints are beyond their limits: {list_names(names)}.',
-                    'Are their positions in degrees instead of radians, or their zeros others '
-                    "than the URDF's?",
-                )
+            self._warn(
+                'beyond_limits',
+                f'Joints are beyond their limits: {list_names(names)}.',
+                'Are their positions in degrees instead of radians, or their zeros others than '
+                "the URDF's?",
             )
 
     def _frame_ids(self) -> dict[str, str | None]:
@@ -191,10 +181,8 @@ class Survey:
                     f"The messages of '{use.topic}' name several frames "
                     f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
                     f'right one as {signal.key}.frame in the robot file.',
-                    kind='several_frames',
-                    signal=signal.name,
-                    frames=tuple(frames),
-                )
+                    kind='several_frames', signal=signal.name, frames=tuple(frames),
+                )  # fmt: skip
             ids[signal.topic] = frames[0] if frames else None
         return ids
 
@@ -212,10 +200,8 @@ class Survey:
             raise ReplayError(
                 f"The messages of '{use.topic}' give the pose of the ground in several frames "
                 f'({", ".join(map(repr, frames))}): two publishers on one topic?',
-                kind='several_frames',
-                signal='ground',
-                frames=tuple(frames),
-            )
+                kind='several_frames', signal='ground', frames=tuple(frames),
+            )  # fmt: skip
         if robot.position is None and not set(frames) & set(self.model.frame_names):
             where = repr(frames[0]) if frames else 'the world'
             self.topics.leave_out(
@@ -227,14 +213,11 @@ class Survey:
             return {}
         children = {child.lstrip('/') for pose in poses for child in pose.child_frame_ids if child}
         if children - {robot.ground.frame}:
-            self.findings.append(
-                Finding(
-                    'ground_of_another_frame',
-                    'warning',
-                    f"'{use.topic}' gives the pose of {list_names(map(repr, sorted(children)))}, "
-                    f"taken to be that of the ground's frame '{robot.ground.frame}'.",
-                    'State that frame as ground.frame in the robot file.',
-                )
+            self._warn(
+                'ground_of_another_frame',
+                f"'{use.topic}' gives the pose of {list_names(map(repr, sorted(children)))}, "
+                f"taken to be that of the ground's frame '{robot.ground.frame}'.",
+                'State that frame as ground.frame in the robot file.',
             )
         return {robot.ground.topic: frames[0] if frames else None}
 
@@ -250,14 +233,11 @@ class Survey:
         if position.frame is None and len(links) == 1 and links[0] in self.model.frame_names:
             return {position.topic: links[0]}
         taken = position.frame or self.model.root
-        self.findings.append(
-            Finding(
-                'position_of_another_frame',
-                'warning',
-                f"'{self.topics.uses['position'].topic}' gives the pose of "
-                f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
-                'State the link as position.frame in the robot file.',
-            )
+        self._warn(
+            'position_of_another_frame',
+            f"'{self.topics.uses['position'].topic}' gives the pose of "
+            f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
+            'State the link as position.frame in the robot file.',
         )
         return {}
 
@@ -281,9 +261,8 @@ class Survey:
                 f'imu: every message has an acceleration of more than {LARGEST_ACCELERATION:g} '
                 f'm/s² or an angular velocity of more than {LARGEST_NUMBER:g} rad/s, which no '
                 'such sensor can read; check its driver.',
-                kind='too_large',
-                signal='imu',
-            )
+                kind='too_large', signal='imu',
+            )  # fmt: skip
         robot = self.topics.robot
 
         def check(quaternions: Array) -> ImuVerdict:
@@ -303,13 +282,10 @@ class Survey:
         self.findings += [Finding(verdict.kind, 'warning', text) for text in verdict.remarks]
         position = self.topics.uses.get('position')
         if position is not None and position.msgtype == POINT and not verdict.oriented:
-            self.topics.missing.append(
-                Finding(
-                    'no_orientation',
-                    'note',
-                    'Neither the IMU nor the position gives the orientation of the root; without '
-                    'it there is no IR-MD and no pose in the world.',
-                )
+            self.topics.note(
+                'no_orientation',
+                'Neither the IMU nor the position gives the orientation of the root; without it '
+                'there is no IR-MD and no pose in the world.',
             )
         usual = np.array([median(column) for column in force[credible].T])
         in_root: Array = self.rig.imu.R @ usual
@@ -323,10 +299,8 @@ class Survey:
             raise ReplayError(
                 f'imu: in the order {stated} the orientation contradicts gravity, in the order '
                 f'{other} it does not; state quaternion: {other}.',
-                kind='quaternion_order',
-                order=stated,
-                valid=other,
-            )
+                kind='quaternion_order', order=stated, valid=other,
+            )  # fmt: skip
 
     def _check_accelerometers(self, read: dict[str, list[Any]], force: Array) -> None:
         """Compare every accelerometer with the median specific force (3,) of the root [m/s²]."""
@@ -339,9 +313,8 @@ class Survey:
                     f'accelerometers[{k}]: every message has an acceleration of more than '
                     f'{LARGEST_ACCELERATION:g} m/s², which no such sensor can read; check its '
                     'driver, or take it out of the robot file.',
-                    kind='too_large',
-                    signal=f'accelerometers[{k}]',
-                )
+                    kind='too_large', signal=f'accelerometers[{k}]',
+                )  # fmt: skip
             axes = list(mount.axes)
             remark = check_accelerometer(
                 self.topics.uses[f'accelerometers[{k}]'].topic,

@@ -9,9 +9,9 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, list_names
-from izmp_dynamics.model.feet import SCALARS, Foot, Ground
+from izmp_dynamics.model.feet import SCALARS, Foot
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES, SegmentUnit
+from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES
 from izmp_dynamics.model.signals import POINT, POSES, WRENCH, Signal
 from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.topic_use import TopicUse
@@ -63,31 +63,35 @@ class SignalTopics:
         flagged = [foot.name for foot in robot.feet if foot.contact is not None]
         without = [foot.name for foot in robot.feet if not foot.sensors]
         if flagged:
-            self.missing.append(
-                Finding(
-                    'contact_only',
-                    'note',
-                    f'There is no measured CoP: of {list_names(flagged)} only contact is '
-                    'measured. How they share the load is estimated, and contact where none is.',
-                )
+            self.note(
+                'contact_only',
+                f'There is no measured CoP: of {list_names(flagged)} only contact is measured. '
+                'How they share the load is estimated, and contact where none is.',
             )
         if without:
             some = len(without) < len(robot.feet)
             begin = 'There is no measured CoP, and contact' if some else 'Contact'
-            self.missing.append(
-                Finding(
-                    'foot_without_wrench',
-                    'note',
-                    f'{begin} is estimated, not measured: the robot file states no wrench for '
-                    f'{list_names(without)}.',
-                )
+            self.note(
+                'foot_without_wrench',
+                f'{begin} is estimated, not measured: the robot file states no wrench for '
+                f'{list_names(without)}.',
             )
         normal_only = [
             foot.name
             for foot in self.robot.feet
             if foot.normal_only and not (foot.force and foot.radius)
         ]
-        self.missing += [_normal_only(normal_only)] if normal_only else []
+        if normal_only:
+            self.note(
+                'normal_only',
+                f'{list_names(normal_only)}: only the normal force is measured, and taken to act '
+                "at the origin of the sensor's frame. So the CoP shows how the feet share the "
+                'load, not where on the sole it acts.',
+            )
+
+    def note(self, kind: str, sentence: str, remedy: str = '') -> None:
+        """Note that something is not there."""
+        self.missing.append(Finding(kind, 'note', sentence, remedy))
 
     @property
     def _posed(self) -> bool:
@@ -100,14 +104,11 @@ class SignalTopics:
         imu = dataclasses.replace(self.robot.imu, from_position=True)
         self.robot = dataclasses.replace(self.robot, imu=imu)
         self.only_ir_md = True
-        self.missing.append(
-            Finding(
-                'no_imu',
-                'note',
-                f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
-                'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
-                f"derived from '{self.uses['position'].topic}'.",
-            )
+        self.note(
+            'no_imu',
+            f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
+            'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
+            f"derived from '{self.uses['position'].topic}'.",
         )
 
     def _require_pose(self) -> None:
@@ -118,14 +119,11 @@ class SignalTopics:
                 f'orientation; valid types of position.topic: {", ".join(POSES)}.',
                 kind='no_pose',
             )
-        self.missing.append(
-            Finding(
-                'imu_derived',
-                'note',
-                'There is no measured IMU: its signals are derived from '
-                f"'{self.uses['position'].topic}' (imu.from_position), whose noise is "
-                'differentiated twice. MR-AD is then not independent of IR-MD.',
-            )
+        self.note(
+            'imu_derived',
+            'There is no measured IMU: its signals are derived from '
+            f"'{self.uses['position'].topic}' (imu.from_position), whose noise is "
+            'differentiated twice. MR-AD is then not independent of IR-MD.',
         )
 
     @property
@@ -165,12 +163,9 @@ class SignalTopics:
             raise ReplayError(
                 f"{signal.name}: topic '{name}' has the type {msgtype}; valid: "
                 f'{", ".join(signal.types)}.',
-                kind='topic_type',
-                signal=signal.name,
-                topic=name,
-                msgtype=msgtype,
+                kind='topic_type', signal=signal.name, topic=name, msgtype=msgtype,
                 valid=signal.types,
-            )
+            )  # fmt: skip
         if not self.bag.topics[name].count:
             return False
         self._use(signal, name)
@@ -219,11 +214,8 @@ class SignalTopics:
             )
         return ReplayError(
             f'{signal.name}: {why}. {remedy}',
-            kind=kind,
-            signal=signal.name,
-            topic=signal.topic,
-            candidates=tuple(there),
-        )
+            kind=kind, signal=signal.name, topic=signal.topic, candidates=tuple(there),
+        )  # fmt: skip
 
     def leave_out(self, signal: str, kind: str, why: str, others: tuple[str, ...] = ()) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it.
@@ -240,51 +232,18 @@ class SignalTopics:
         self.uses.pop(signal, None)
         key = next((each.key for each in self.robot.signals() if each.name == signal), signal)
         sensor = signal.partition('[')[0]
-        if sensor == 'position':
-            self.robot = dataclasses.replace(self.robot, position=None)
-            lost = 'there is no IR-MD and no pose in the world'
-        elif sensor == 'ground':
-            ground = dataclasses.replace(
-                self.robot.ground, source='sole', frame=None, topic=None, height=0.0
-            )
-            self.robot = dataclasses.replace(self.robot, ground=ground)
-            lost = 'the ground is the sole of the foot that carries most'
-        elif sensor == 'segments':
-            units = tuple(u for u in self.robot.segments if f'segments[{u.link}]' != signal)
-            self.robot = dataclasses.replace(self.robot, segments=units)
-            lost = 'the motion of that link follows from the joints'
-        elif sensor == 'segment_accelerometers':
-            units = tuple(_without_accelerometers(unit, signal) for unit in self.robot.segments)
-            self.robot = dataclasses.replace(self.robot, segments=units)
-            lost = "the angular acceleration of that link is its gyroscope's difference quotient"
-        elif sensor == 'feet':
-            feet = tuple(_without_wrench(foot, signal) for foot in self.robot.feet)
-            self.robot = dataclasses.replace(self.robot, feet=feet)
-            lost = 'there is no measured CoP'
-        elif sensor == 'foot_imus':
-            feet = tuple(_without_imu(foot, signal) for foot in self.robot.feet)
-            ground = _ground(feet, self.robot)
-            self.robot = dataclasses.replace(self.robot, feet=feet, ground=ground)
-            lost = 'the ground under that foot is its sole by kinematics'
-        else:
-            if self.robot.angular_acceleration.method == 'accelerometers':
-                raise ReplayError(
-                    f'{signal}: {why}; record it, take it out of the robot file, or set '
-                    'angular_acceleration.method to gyro.',
-                    kind=kind,
-                    signal=signal,
-                )
-            for k in range(len(self.robot.accelerometers)):
-                self.uses.pop(f'accelerometers[{k}]', None)
-            self.robot = dataclasses.replace(self.robot, accelerometers=())
-            lost = "the angular acceleration is the gyroscope's difference quotient"
+        if sensor == 'accelerometers' and self.robot.angular_acceleration.method == sensor:
+            raise ReplayError(
+                f'{signal}: {why}; record it, take it out of the robot file, or set '
+                'angular_acceleration.method to gyro.',
+                kind=kind, signal=signal,
+            )  # fmt: skip
+        self.robot = _without(self.robot, signal)
         left = {each.name for each in self.robot.signals()}
         for name in [name for name in self.uses if name not in left]:
             del self.uses[name]
-        message = f'{signal}: {why}; without it {lost}.'
-        self.missing.append(
-            Finding(kind, 'note', message, _perhaps(key, others) if others else '')
-        )
+        message = f'{signal}: {why}; without it {_LOST[sensor]}.'
+        self.note(kind, message, _perhaps(key, others) if others else '')
 
 
 def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
@@ -323,39 +282,46 @@ def _key(key: str) -> str:
     return f'{key}.topic in the robot file'
 
 
-def _without_wrench(foot: Foot, signal: str) -> Foot:
-    if signal != f'feet[{foot.name}]':
-        return foot
-    return dataclasses.replace(foot, wrench=None, force=None, contact=None)
+_LOST = {
+    'position': 'there is no IR-MD and no pose in the world',
+    'ground': 'the ground is the sole of the foot that carries most',
+    'segments': 'the motion of that link follows from the joints',
+    'segment_accelerometers': (
+        "the angular acceleration of that link is its gyroscope's difference quotient"
+    ),
+    'feet': 'there is no measured CoP',
+    'foot_imus': 'the ground under that foot is its sole by kinematics',
+    'accelerometers': "the angular acceleration is the gyroscope's difference quotient",
+}
+"""Kind of a sensor → what there is, or is not, without it."""
 
 
-def _without_accelerometers(unit: SegmentUnit, signal: str) -> SegmentUnit:
-    if not signal.startswith(f'segment_accelerometers[{unit.link}]'):
-        return unit
-    return dataclasses.replace(unit, accelerometers=())
+def _without(robot: RobotFile, signal: str) -> RobotFile:
+    """The robot without a sensor; one accelerometer of a link takes all there with it."""
+    sensor, _, rest = signal.partition('[')
+    name, replace = rest.partition(']')[0], dataclasses.replace
 
+    def feet(**absent: None) -> tuple[Foot, ...]:
+        return tuple(replace(foot, **absent) if foot.name == name else foot for foot in robot.feet)
 
-def _without_imu(foot: Foot, signal: str) -> Foot:
-    if signal != f'foot_imus[{foot.name}]':
-        return foot
-    return dataclasses.replace(foot, imu=None)
-
-
-def _ground(feet: tuple[Foot, ...], robot: RobotFile) -> Ground:
-    """The ground's settings; without any IMU in a foot it is that of the soles."""
-    if robot.ground.source == 'feet_imus' and not any(foot.imu for foot in feet):
-        return dataclasses.replace(robot.ground, source='sole')
-    return robot.ground
-
-
-def _normal_only(feet: Sequence[str]) -> Finding:
-    return Finding(
-        'normal_only',
-        'note',
-        f'{list_names(feet)}: only the normal force is measured, and taken to act at the origin '
-        "of the sensor's frame. So the CoP shows how the feet share the load, not where on the "
-        'sole it acts.',
-    )
+    if sensor == 'position':
+        return replace(robot, position=None)
+    if sensor == 'ground':
+        sole = replace(robot.ground, source='sole', frame=None, topic=None, height=0.0)
+        return replace(robot, ground=sole)
+    if sensor == 'segments':
+        return replace(robot, segments=tuple(u for u in robot.segments if u.link != name))
+    if sensor == 'segment_accelerometers':
+        units = (replace(u, accelerometers=()) if u.link == name else u for u in robot.segments)
+        return replace(robot, segments=tuple(units))
+    if sensor == 'feet':
+        return replace(robot, feet=feet(wrench=None, force=None, contact=None))
+    if sensor == 'foot_imus':
+        left, ground = feet(imu=None), robot.ground
+        if ground.source == 'feet_imus' and not any(foot.imu for foot in left):
+            ground = replace(ground, source='sole')
+        return replace(robot, feet=left, ground=ground)
+    return replace(robot, accelerometers=())
 
 
 def _unusable(use: TopicUse) -> tuple[str, str]:

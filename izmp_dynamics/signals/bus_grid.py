@@ -45,9 +45,8 @@ class BusGrid:
         if not 0.0 < period < np.inf:
             raise SensingError(
                 f'The time between samples must be positive, not {period} s.',
-                kind='period',
-                period=period,
-            )
+                kind='period', period=period,
+            )  # fmt: skip
         if rate is None:
             self._samples = 1
             return

@@ -112,10 +112,8 @@ def check_method(method: str) -> None:
     if method not in METHODS:
         raise SensingError(
             f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}.",
-            kind='unknown_method',
-            method=method,
-            valid=METHODS,
-        )
+            kind='unknown_method', method=method, valid=METHODS,
+        )  # fmt: skip
 
 
 def check_window(window: int, degree: int) -> None:
@@ -123,17 +121,14 @@ def check_window(window: int, degree: int) -> None:
     if not 2 <= degree <= 4:
         raise SensingError(
             f'The polynomial degree must be 2, 3 or 4, not {degree}.',
-            kind='degree',
-            degree=degree,
-        )
+            kind='degree', degree=degree,
+        )  # fmt: skip
     if window % 2 == 0 or window <= degree:
         raise SensingError(
             f'The window must be an odd number of samples greater than the degree {degree}, '
             f'not {window}.',
-            kind='window',
-            window=window,
-            degree=degree,
-        )
+            kind='window', window=window, degree=degree,
+        )  # fmt: skip
 
 
 def check_increasing(stamps: Stamps) -> None:
@@ -143,10 +138,8 @@ def check_increasing(stamps: Stamps) -> None:
         raise SensingError(
             f'The stamps must strictly increase, but sample {stuck + 1} '
             f'({stamps[stuck + 1]} ns) follows {stamps[stuck]} ns.',
-            kind='stamps_not_increasing',
-            sample=stuck + 1,
-            stamp=int(stamps[stuck + 1]),
-        )
+            kind='stamps_not_increasing', sample=stuck + 1, stamp=int(stamps[stuck + 1]),
+        )  # fmt: skip
 
 
 def _checked(stamps: Stamps, values: Array, max_gap: float | None) -> tuple[Stamps, Array, int]:

@@ -96,11 +96,8 @@ def check_half_width(half_width: float | None, signal: str, period: float) -> No
         raise SensingError(
             f'The half-width of the matched filter, {1e3 * half_width:g} ms, is shorter than the '
             f"time between the messages of '{signal}', {1e3 * period:.4g} ms; state that or more.",
-            kind='half_width_too_short',
-            signal=signal,
-            half_width=half_width,
-            period=period,
-        )
+            kind='half_width_too_short', signal=signal, half_width=half_width, period=period,
+        )  # fmt: skip
 
 
 def matched_means(

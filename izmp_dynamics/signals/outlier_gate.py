@@ -256,9 +256,6 @@ def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:
         raise SensingError(
             f'{name} must be one number or one for each of the {joints} joints, '
             f'but has shape {values.shape}.',
-            kind='not_per_joint',
-            parameter=name,
-            joints=joints,
-            shape=values.shape,
-        )
+            kind='not_per_joint', parameter=name, joints=joints, shape=values.shape,
+        )  # fmt: skip
     return np.full(joints, values)
