@@ -107,12 +107,7 @@ class Decoded:
 
 
 class CdrDecoder:
-    """Reads the messages of one topic.
-
-    Attributes:
-        typestore: rosbags typestore.
-        msgtype: ROS type of the messages.
-    """
+    """Reads the messages of one topic."""
 
     def __init__(self, typestore: Any, msgtype: str) -> None:
         self.typestore = typestore

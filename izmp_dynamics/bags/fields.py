@@ -34,8 +34,6 @@ class FieldNumbers:
 
     Args:
         typestore: rosbags typestore that knows the type.
-        msgtype: ROS type of the messages.
-        terms: what is wanted.
 
     Attributes:
         width: how many numbers a message has.

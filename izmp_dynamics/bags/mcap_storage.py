@@ -33,11 +33,7 @@ _INDEX = struct.Struct('<HI')
 
 
 class McapStorage:
-    """An mcap file, with the interface of the storages of rosbags' `Writer`.
-
-    Attributes:
-        path: of the file.
-    """
+    """An mcap file, with the interface of the storages of rosbags' `Writer`."""
 
     library = 'izmp_dynamics'
     """Named in the file as that which wrote it."""

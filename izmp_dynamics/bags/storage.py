@@ -117,12 +117,7 @@ class Storage:
 
 
 class Expansion:
-    """Counts the bytes of one file before and after decompression.
-
-    Attributes:
-        packed: bytes before.
-        unpacked: bytes after.
-    """
+    """Counts the bytes of one file before and after decompression."""
 
     def __init__(self) -> None:
         self.packed = 0

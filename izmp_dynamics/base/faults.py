@@ -10,100 +10,73 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+_LEFT_OUT, _REPAIRED, _INSTANTS, _STUCK = range(4)
+"""What is counted: samples that were left out, repaired ones, evaluated instants without a value,
+instants at which a sample was there but stuck."""
+
 
 class Reason(Enum):
-    """Why something was not used; the value is its key in files and diagnostics."""
+    """Why something was not used; the value is its key in files and diagnostics.
 
-    UNREADABLE = 'unreadable'
-    NO_ORIENTATION = 'no_orientation'
-    STAMP_UNSET = 'stamp_unset'
-    STAMP_FAR = 'stamp_far'
-    STAMP_TWICE = 'stamp_twice'
-    STAMP_BACKWARDS = 'stamp_backwards'
-    STAMP_AHEAD = 'stamp_ahead'
-    STAMP_HELD_UP = 'stamp_held_up'
-    STAMP_TOO_CLOSE = 'stamp_too_close'
-    STAMP_RESTORED = 'stamp_restored'
-    CLOCK_SET_BACK = 'clock_set_back'
-    TIME_REPEATED = 'time_repeated'
-    NOT_FINITE = 'not_finite'
-    TOO_LARGE = 'too_large'
-    NO_ROTATION = 'no_rotation'
-    JOINT_APPEARED = 'joint_appeared'
-    JOINT_REPAIRED = 'joint_repaired'
-    JOINT_FAULTY = 'joint_faulty'
-    NO_JOINT = 'no_joint'
-    REPEATED = 'repeated'
-    HANGS = 'hangs'
-    NO_SAMPLE = 'no_sample'
-    INTERPOLATED = 'interpolated'
-    NO_GROUND = 'no_ground'
-    IMU_CONTRADICTS = 'imu_contradicts_joints'
-    NO_FRAME = 'no_frame'
-    IN_FLIGHT = 'in_flight'
-    LOST = 'lost'
-    RAISED = 'raised'
-    SKIPPED = 'skipped'
+    Attributes:
+        text: the reason in words.
+        per_instant: whether it counts evaluated instants, not messages.
+        leaves_out: whether it counts samples that were not used: no repaired ones, nor missing
+            ones.
+    """
 
-    @property
-    def text(self) -> str:
-        """The reason in words."""
-        return _TEXTS[self]
+    _value_: str
+    text: str
+    per_instant: bool
+    leaves_out: bool
 
-    @property
-    def per_instant(self) -> bool:
-        """Whether it counts evaluated instants, not messages."""
-        return self in _PER_INSTANT
+    def __new__(cls, key: str, text: str = '', counts: int = _LEFT_OUT) -> 'Reason':
+        """Make a member of its key, its text and what it counts."""
+        reason = object.__new__(cls)
+        reason._value_, reason.text = key, text
+        reason.per_instant = counts in (_INSTANTS, _STUCK)
+        reason.leaves_out = counts in (_LEFT_OUT, _STUCK)
+        return reason
 
-    @property
-    def leaves_out(self) -> bool:
-        """Whether it counts samples that were not used: no repaired ones, nor missing ones."""
-        return self not in _REPAIRED and (not self.per_instant or self is Reason.HANGS)
-
-
-_PER_INSTANT = (
-    Reason.TIME_REPEATED,
-    Reason.HANGS,
-    Reason.NO_SAMPLE,
-    Reason.INTERPOLATED,
-    Reason.NO_GROUND,
-    Reason.IMU_CONTRADICTS,
-    Reason.NO_FRAME,
-    Reason.IN_FLIGHT,
-)
-_REPAIRED = (Reason.STAMP_RESTORED, Reason.JOINT_REPAIRED)
-_TEXTS = {
-    Reason.UNREADABLE: 'message cannot be read',
-    Reason.NO_ORIENTATION: 'no orientation to add gravity back',
-    Reason.STAMP_UNSET: 'stamp is zero or negative',
-    Reason.STAMP_FAR: 'stamp is far from those of its neighbours',
-    Reason.STAMP_TWICE: 'stamp occurs twice',
-    Reason.STAMP_BACKWARDS: 'stamp is older than the sample before',
-    Reason.STAMP_AHEAD: 'stamp is newer than the sample after',
-    Reason.STAMP_HELD_UP: 'stamp is late: the next sample follows at once',
-    Reason.STAMP_TOO_CLOSE: 'stamp is too close to its neighbour',
-    Reason.STAMP_RESTORED: 'stamp came in a burst, put back onto the clock of its publisher',
-    Reason.CLOCK_SET_BACK: 'clock was set back',
-    Reason.TIME_REPEATED: 'the instant is not later than those before, as the clock was set back',
-    Reason.NOT_FINITE: 'value is not finite',
-    Reason.TOO_LARGE: 'value is larger than any such sensor can read',
-    Reason.NO_ROTATION: 'orientation is no unit quaternion',
-    Reason.JOINT_APPEARED: 'absent at the beginning, taken to be at zero throughout',
-    Reason.JOINT_REPAIRED: 'outlier, interpolated',
-    Reason.JOINT_FAULTY: 'no trustworthy value at this instant',
-    Reason.NO_JOINT: 'message has no joint of the robot',
-    Reason.REPEATED: 'repeats the value before, so it is no new measurement',
-    Reason.HANGS: 'the signal hangs: it repeats one value while the robot moves',
-    Reason.NO_SAMPLE: 'no sample at this instant',
-    Reason.INTERPOLATED: 'interpolated to this instant',
-    Reason.NO_GROUND: 'ground not known at this instant',
-    Reason.IMU_CONTRADICTS: 'the IMU contradicts the joints, so the ground is not known',
-    Reason.NO_FRAME: 'the frame is not known at this instant',
-    Reason.IN_FLIGHT: 'no point, the normal force is too small (flight)',
-    Reason.LOST: 'message lost, as network or computer is slow',
-    Reason.RAISED: 'message caused an error, see the log',
-    Reason.SKIPPED: 'message skipped, as the computer is too slow',
-}
+    UNREADABLE = 'unreadable', 'message cannot be read'
+    NO_ORIENTATION = 'no_orientation', 'no orientation to add gravity back'
+    STAMP_UNSET = 'stamp_unset', 'stamp is zero or negative'
+    STAMP_FAR = 'stamp_far', 'stamp is far from those of its neighbours'
+    STAMP_TWICE = 'stamp_twice', 'stamp occurs twice'
+    STAMP_BACKWARDS = 'stamp_backwards', 'stamp is older than the sample before'
+    STAMP_AHEAD = 'stamp_ahead', 'stamp is newer than the sample after'
+    STAMP_HELD_UP = 'stamp_held_up', 'stamp is late: the next sample follows at once'
+    STAMP_TOO_CLOSE = 'stamp_too_close', 'stamp is too close to its neighbour'
+    STAMP_RESTORED = (
+        'stamp_restored', 'stamp came in a burst, put back onto the clock of its publisher',
+        _REPAIRED,
+    )  # fmt: skip
+    CLOCK_SET_BACK = 'clock_set_back', 'clock was set back'
+    TIME_REPEATED = (
+        'time_repeated', 'the instant is not later than those before, as the clock was set back',
+        _INSTANTS,
+    )  # fmt: skip
+    NOT_FINITE = 'not_finite', 'value is not finite'
+    TOO_LARGE = 'too_large', 'value is larger than any such sensor can read'
+    NO_ROTATION = 'no_rotation', 'orientation is no unit quaternion'
+    JOINT_APPEARED = 'joint_appeared', 'absent at the beginning, taken to be at zero throughout'
+    JOINT_REPAIRED = 'joint_repaired', 'outlier, interpolated', _REPAIRED
+    JOINT_FAULTY = 'joint_faulty', 'no trustworthy value at this instant'
+    NO_JOINT = 'no_joint', 'message has no joint of the robot'
+    REPEATED = 'repeated', 'repeats the value before, so it is no new measurement'
+    HANGS = 'hangs', 'the signal hangs: it repeats one value while the robot moves', _STUCK
+    NO_SAMPLE = 'no_sample', 'no sample at this instant', _INSTANTS
+    INTERPOLATED = 'interpolated', 'interpolated to this instant', _INSTANTS
+    NO_GROUND = 'no_ground', 'ground not known at this instant', _INSTANTS
+    IMU_CONTRADICTS = (
+        'imu_contradicts_joints', 'the IMU contradicts the joints, so the ground is not known',
+        _INSTANTS,
+    )  # fmt: skip
+    NO_FRAME = 'no_frame', 'the frame is not known at this instant', _INSTANTS
+    IN_FLIGHT = 'in_flight', 'no point, the normal force is too small (flight)', _INSTANTS
+    LOST = 'lost', 'message lost, as network or computer is slow'
+    RAISED = 'raised', 'message caused an error, see the log'
+    SKIPPED = 'skipped', 'message skipped, as the computer is too slow'
 
 
 class Fault(NamedTuple):

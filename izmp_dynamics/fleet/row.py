@@ -81,11 +81,7 @@ _OF_TRACK = (
 
 
 def of_report(report: Mapping[str, Any]) -> Row:
-    """Return the columns that a report fills.
-
-    Args:
-        report: what report.json holds.
-    """
+    """Return the columns that a report fills."""
     verdict = report['verdict']
     track = report['tracks'].get(verdict['judged_by']) or {}
     gap: Mapping[str, Any] = next(

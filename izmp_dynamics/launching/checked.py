@@ -98,12 +98,6 @@ def stated(
 
     As in ROS, a section is for the nodes whose full names fit its own, and the last one counts.
 
-    Args:
-        path: of the file.
-        namespace: of the nodes.
-        nodes: their names.
-        names: of the parameters.
-
     Raises:
         RuntimeError: if the file cannot be read, or has different values for the nodes.
     """

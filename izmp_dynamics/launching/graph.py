@@ -44,11 +44,7 @@ def given(context: LaunchContext, *names: str) -> dict[str, str]:
 
 
 def parameters(**kinds: type) -> dict[str, ParameterValue]:
-    """Parameters from the arguments of the same name.
-
-    Args:
-        kinds: the name of each, with its type.
-    """
+    """Parameters from the arguments of the same name."""
     return {
         name: ParameterValue(
             _Checked(name, kind) if kind in NEEDED else LaunchConfiguration(name), value_type=kind
@@ -162,11 +158,7 @@ def graph_arguments(**defaults: str) -> dict[str, tuple[str | None, str]]:
 
 
 def graph(**changes: str | LaunchConfiguration) -> IncludeLaunchDescription:
-    """Include izmp.launch.py with the arguments of the launch file that includes it.
-
-    Args:
-        changes: arguments that get another value.
-    """
+    """Include izmp.launch.py with the arguments of the launch file that includes it."""
     source = PythonLaunchDescriptionSource(str(find_resource('launch/izmp.launch.py')))
     values = {name: LaunchConfiguration(name) for name in GRAPH} | changes
     return IncludeLaunchDescription(source, launch_arguments=values.items())

@@ -82,14 +82,7 @@ class Browser:
     """Serves a page to any number of browsers.
 
     Args:
-        shapes: of the robot.
-        bodies: how many bodies it has.
-        title: of the page.
         address: of the computer's interface that is listened at; 127.0.0.1: this computer alone.
-        port: the first one that is tried.
-
-    Attributes:
-        url: of the page.
 
     Raises:
         MissingDependencyError: viser is not installed.

@@ -48,7 +48,6 @@ class Figures:
     """Subscribes to points, margin, gap and diagnostics.
 
     Args:
-        node: subscribes.
         awaited: lists the topics of the robot on which nothing has come so far.
 
     Attributes:

@@ -137,8 +137,6 @@ class Health:
     """Collects the findings about a node.
 
     Args:
-        name: of the node, with its namespace.
-        robot: name of the robot.
         publishers: lists the nodes that publish a topic.
         runs: whether a node of the graph is there, ready or not.
         age_limit: age of results beyond which they are late [s].

@@ -18,7 +18,6 @@ class JointsInput:
     """Subscribes and reads.
 
     Args:
-        node: subscribes.
         take: is given stamp [ns] and positions (n,) as the pipeline takes them.
         required: whether nothing comes out without it.
     """
@@ -102,7 +101,6 @@ class PoseInput:
     """Subscribes to a position or pose as soon as its topic is there, which shows the type.
 
     Args:
-        node: subscribes.
         signal: the robot's position, or the ground.
         take: is given stamp [ns], sample and, of Odometry, the frame whose pose it is.
         found: is called when the publisher is there, with whether its messages hold orientations.

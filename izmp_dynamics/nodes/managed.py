@@ -32,10 +32,6 @@ class ManagedNode(LifecycleNode):
     A subclass makes everything in `set_up`; whatever attributes, publishers, subscriptions and
     services are new then, `cleanup` removes.
 
-    Args:
-        name: of the node.
-        overrides: values of parameters.
-
     Attributes:
         receiver: of its messages; `process.Running` lets it work.
         is_active: whether messages are taken.

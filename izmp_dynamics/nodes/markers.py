@@ -29,7 +29,6 @@ class Markers:
     """Draws an instant now and then.
 
     Args:
-        output: topic of the MarkerArray.
         model: the robot's model.
         root: name of the root's frame in messages.
     """

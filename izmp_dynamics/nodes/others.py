@@ -57,9 +57,6 @@ class Listeners:
     """Looks who listens, in the namespace of the player.
 
     Args:
-        node: the player.
-        robot: names the topics.
-        played: those of them that are published.
         recorder: whether the recorder must listen, too.
     """
 
@@ -151,7 +148,6 @@ class GraphPace:
     """Follows a result of the graph.
 
     Args:
-        node: subscribes.
         ahead: pieces of a simulation, or joint messages, that may be published before results.
         topic: of the result; joint kinematics are published about every instant of the bus.
         msgtype: class of its messages, which have a header.
@@ -210,11 +206,6 @@ LOOK_EVERY = 0.05
 
 class OtherPublishers:
     """Looks for them.
-
-    Args:
-        node: looks, and resolves names.
-        topics: that nobody else may publish.
-        remedy: a sentence that says what to do.
 
     Attributes:
         own: nodes of this program that publish some of the topics.

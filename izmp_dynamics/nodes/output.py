@@ -22,11 +22,7 @@ LOOK_EVERY = 0.2
 
 
 class Audience:
-    """Who subscribes to a topic; asking the middleware each time would cost as much as a result.
-
-    Args:
-        publisher: of the topic.
-    """
+    """Who subscribes to a topic: asking the middleware each time would cost more than it saves."""
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
@@ -65,12 +61,8 @@ class Output:
     """Publishes with a quality of service that parameters can override.
 
     Args:
-        node: publishes.
         topic: relative name, remappable.
-        msgtype: class of the messages.
-        health: counts the results and their age.
         age: of an instant; all outputs of a node share it.
-        qos: quality of service.
         constants: values of fields that all messages share, see `template`.
 
     Attributes:

@@ -30,9 +30,6 @@ def _published(part: str, robot: RobotFile, of_world: bool) -> list[str]:
 class Outputs:
     """Publishes the results of instants.
 
-    Args:
-        node: publishes.
-
     Attributes:
         verdict: what follows from the contact wrenches; None where that is not computed.
         broadcaster: of TF; None where neither pose nor ground is computed.

@@ -50,7 +50,6 @@ class Losses:
         following: number of the next message if none is missing; negative: not known.
 
     Args:
-        publishers: counts them.
         lost: is given the number of messages that are missing before this one.
     """
 

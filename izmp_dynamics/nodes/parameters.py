@@ -197,7 +197,6 @@ class NodeSettings:
     """Declares the settings; what holds in the end is in `robot`.
 
     Args:
-        node: has the parameters.
         sections: of the robot file that become parameters.
         file: the robot file, whose values are the defaults.
 
@@ -306,9 +305,6 @@ def given_description(node: Node) -> str:
     """Declare robot_description and robot_description_topic; return the URDF that they give.
 
     A topic is waited for however long it takes.
-
-    Args:
-        node: gets the parameters.
 
     Returns:
         The text; '' if neither is set.

@@ -55,9 +55,6 @@ class BagPlayer:
     stamps stay as they are.
 
     Args:
-        node: publishes.
-        path: the bag.
-        robot: names the topics.
         rate: how many times as fast as recorded.
 
     Attributes:
@@ -149,11 +146,7 @@ class BagPlayer:
             time.sleep(LOOK_EVERY)
 
     def wait_for_results(self, stop: threading.Event) -> None:
-        """Wait until the graph has nothing more to say about what was played.
-
-        Args:
-            stop: ends it early.
-        """
+        """Wait until the graph has nothing more to say about what was played."""
         last = time.monotonic()
 
         def note(_: bytes) -> None:

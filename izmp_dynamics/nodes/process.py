@@ -45,10 +45,6 @@ class Running:
 
     Args:
         name: of the node, a key of `registry.NODES`.
-        overrides: values of its parameters.
-
-    Attributes:
-        node: the node.
 
     Raises:
         IzmpError: if it cannot start; says why.

@@ -106,7 +106,6 @@ class PeriodicJudge(ABC):
     """Judges now and then, in a thread of its own, so that no result waits for it.
 
     Args:
-        health: takes the findings.
         every: time between two judgements [s].
     """
 
@@ -179,9 +178,7 @@ class RecentFindings(PeriodicJudge):
     """Judges the last seconds.
 
     Args:
-        recent: the last seconds.
         health: takes the findings; asks for them with every status.
-        events: publishes the events.
         outages: lists the times in which signals could not be used.
     """
 

@@ -43,8 +43,6 @@ class ForceWatch:
     """States what is wrong with the force sensors, with the keys of `izmp check`.
 
     Args:
-        robot: robot file.
-        health: takes the findings.
         every: time between two judgements of the steps [s].
     """
 
@@ -82,7 +80,6 @@ class RecentSteps(PeriodicJudge):
     """The last half minute of joints, IMU and force sensors.
 
     Args:
-        health: takes the findings.
         every: time between two judgements [s].
 
     Attributes:
@@ -142,7 +139,6 @@ class ImuWatch:
     """Judges a segment of samples at the beginning, and again while the judgement is bad.
 
     Args:
-        robot: robot file.
         health: takes the findings; None where those of another node suffice.
         log: of the node, with `health`.
 

@@ -74,9 +74,6 @@ LATER = ('world', 'ir_md')
 class Sensors:
     """Subscribes, and hands every sample to the node.
 
-    Args:
-        node: evaluates.
-
     Attributes:
         source: of the orientation, 'imu' or 'position'.
         watch: judges the first samples of the IMU.
@@ -393,10 +390,7 @@ class SensorRig:
     """Makes the rig as soon as every frame is known.
 
     Args:
-        robot: robot file.
-        model: its model.
         topics: of the sensors that matter here; the others' frames are never asked for.
-        names: of frames in messages.
     """
 
     def __init__(
@@ -423,10 +417,6 @@ class SensorRig:
     def learn_positioned(self, link: str, make: Callable[[], None]) -> None:
         """Learn from Odometry whose pose it is; if that is news, make what depends on it.
 
-        Args:
-            link: its child_frame_id.
-            make: makes what depends on the rig.
-
         Raises:
             IzmpError: if nothing can be made with that link, which is forgotten.
         """
@@ -448,9 +438,6 @@ class SensorRig:
 
     def make(self, robot: RobotFile | None = None) -> Rig | None:
         """Make the rig; None while a frame is unknown.
-
-        Args:
-            robot: with other settings.
 
         Raises:
             IzmpError: if a frame is no link of the robot, or not where it has to be.

@@ -63,11 +63,8 @@ class LiveSession:
     """Use it as a context manager; then make a source and `watch` it.
 
     Args:
-        path: of the robot file.
-        robot: its content.
         urdf: URDF to use instead of the one that it names.
         record: folder of a bag with all topics; None: nothing is recorded.
-        overwrite: replace an earlier bag.
         own_source: whether the sensors come from this process, which delivers reliably; then
             nothing leaves this computer.
 
@@ -173,9 +170,6 @@ class LiveSession:
 
     def view(self, address: str) -> None:
         """Show the robot in a web browser, from a process of its own.
-
-        Args:
-            address: that the page is served at.
 
         Raises:
             MissingDependencyError: viser is not installed.

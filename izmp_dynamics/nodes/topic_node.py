@@ -48,7 +48,6 @@ class TopicNode(ManagedNode):
 
     Args:
         task: what it is given, and what it computes.
-        overrides: values of parameters.
 
     Attributes:
         task: as above.

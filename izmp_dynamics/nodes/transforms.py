@@ -23,7 +23,6 @@ class FrameNames:
 
     Args:
         node: its parameters are frame_prefix, as robot_state_publisher has it, and world_frame.
-        links: of the robot.
         ground: the frame of a ground that moves, which has no prefix.
 
     Attributes:
@@ -67,7 +66,6 @@ class TransformBroadcaster:
 
     Args:
         node: publishes, unless its parameter publish_tf is false.
-        names: of the frames of a robot.
     """
 
     def __init__(self, node: Node, names: FrameNames | None = None) -> None:

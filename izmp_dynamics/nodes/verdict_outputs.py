@@ -61,10 +61,6 @@ class EvaluationFrame:
     What happens in the world or by TF is often known a little later than the IZMP, so what is to
     be published waits for it.
 
-    Args:
-        node: whose model and TF are used.
-        name: of the frame.
-
     Attributes:
         name: of the frame; of a link without the prefix.
         label: its name in messages.
@@ -188,10 +184,7 @@ class VerdictOutputs:
     """Publishes points, margin, gap, polygon, markers, fall alarm, events and the frame nif.
 
     Args:
-        node: publishes.
-        made: topics of the table of results.
         send: publishes results that need no pose, by that table.
-        broadcaster: of TF.
 
     Attributes:
         frame: in which the points are published.
@@ -352,7 +345,6 @@ class FallOutputs:
     """Publishes alarm and probability, and states the reason in the diagnostics.
 
     Args:
-        node: publishes.
         events: the topic that lists alarms that were raised.
         risk: of probability and alarm with the stamp of their instant.
     """

@@ -71,10 +71,6 @@ class View(Node):
     """Shows a robot whose root stays in the middle of the picture, upright as it is.
 
     The IMU's orientation says where up is, else the support polygon.
-
-    Attributes:
-        picture: what is shown.
-        browser: shows it.
     """
 
     def __init__(self, **options: Any) -> None:

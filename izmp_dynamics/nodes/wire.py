@@ -334,11 +334,7 @@ class Template:
 
 
 class JointTemplate:
-    """Writes the joint kinematics of an instant as a JointTrajectory with one point.
-
-    Args:
-        names: of the joints.
-    """
+    """Writes the joint kinematics of an instant as a JointTrajectory with one point."""
 
     def __init__(self, names: Sequence[str]) -> None:
         zero = [0.0] * len(names)
@@ -384,7 +380,6 @@ class MappedReader:
     """Reads the messages of one signal, as `MessageReader` does those of standard types.
 
     Args:
-        signal: it has a mapping.
         received: when the message that is read was received [ns].
         clocks: topic → counter that dates its messages.
 

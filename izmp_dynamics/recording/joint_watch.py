@@ -157,7 +157,6 @@ class JointNames:
 
     Args:
         model: the robot's model.
-        published: columns of q that are published.
         others: published joints that are not among `model.joint_names`.
 
     Attributes:
@@ -216,7 +215,6 @@ class JointPresence:
     """Notes when each published joint has its first and its last value.
 
     Args:
-        names: joints of the model.
         published: columns of q that the recording has.
     """
 

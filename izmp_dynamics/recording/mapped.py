@@ -97,7 +97,6 @@ class MappedMessages:
     """Reads the messages of one signal.
 
     Args:
-        signal: it has a mapping.
         typestore: rosbags typestore that knows its type, or something with its `fielddefs`.
         clocks: topic → counter that dates its messages; signals on one topic may share it.
 

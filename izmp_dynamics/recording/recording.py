@@ -24,8 +24,6 @@ class Recording:
     """An open bag with the signals of a robot.
 
     Args:
-        bag: open reader.
-        robot: robot file.
         model: the robot's model.
 
     Attributes:

@@ -120,7 +120,6 @@ class Collector:
     """Gathers results span by span; `evaluation` joins them.
 
     Args:
-        recording: what is evaluated.
         urdf: of the robot, for its looks; None: its shapes follow from the inertias.
         columns: makes those of the results; None: in memory.
     """

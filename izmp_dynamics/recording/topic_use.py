@@ -113,10 +113,6 @@ class TopicUse:
     def read(self, batch: Batch, joint_names: Sequence[str]) -> Any:
         """Read the topic's messages of a span and take note of them.
 
-        Args:
-            batch: of the span.
-            joint_names: wanted joints, for joint states.
-
         Returns:
             The messages as the batch of `bags.messages` that belongs to the type.
         """

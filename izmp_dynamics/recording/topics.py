@@ -20,10 +20,6 @@ from izmp_dynamics.recording.topic_use import TopicUse
 class SignalTopics:
     """The recorded topics of a robot's signals.
 
-    Args:
-        bag: open reader.
-        robot: robot file.
-
     Attributes:
         bag: the reader.
         robot: robot file without the sensors that were not recorded.

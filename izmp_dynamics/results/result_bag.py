@@ -25,9 +25,6 @@ class ResultWriter:
     """Writes evaluated spans to an open bag, in their order.
 
     Args:
-        bag: open writer.
-        rig: the robot.
-        urdf_text: content of /robot_description.
         start: stamp of the latched topics [ns].
     """
 

@@ -75,10 +75,6 @@ class Topic:
 def external_of(results: Evaluated, rig: Rig) -> Array | None:
     """Return what acted on the robot besides the ground.
 
-    Args:
-        results: of a span.
-        rig: the robot.
-
     Returns:
         (K, 6) about the root origin in root axes, NaN where it is not known; None unless every
         foot measures its whole wrench.
