@@ -164,132 +164,6 @@ def test_values_are_changed_together(biped31):
         with_values(biped31, {'acd.window': 3, 'acd.degree': 4})
 
 
-def test_diagnostics_name_the_worst_and_list_the_rest():
-    health = Health('/acd', 'biped31', lambda topic: [])
-    health.count('joints', Reason.LOST, number=3)
-    health.remark('rate', 'error', 'The rate is odd.')
-    status = health.status()
-    assert status.level == ERROR
-    assert status.message == 'The rate is odd.'
-    values = {item.key: item.value for item in status.values}
-    assert values['joints.lost'] == '3'
-    assert Fault(Reason.LOST).text in values['finding joints.lost']
-    assert 'finding joints.lost' not in {item.key for item in health.status().values}
-
-
-@pytest.mark.parametrize('composed', [True, False])
-def test_what_is_advised_against_late_results_is_not_done_already(monkeypatch, composed):
-    now = 1000.0
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/izmp_dynamics', 'biped', lambda topic: ['other'], composed=composed)
-    health.aged(0.5)
-    now += 3.0
-    health.aged(0.5)
-    values = {item.key: item.value for item in health.status().values}
-    assert ('Set composed:=true, lower the rates' in values['finding late']) != composed
-    assert 'ower the rates of the sensors or rates.bus' in values['finding late']
-
-
-def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(monkeypatch):
-    """Not of the silence before the first one, nor of the second in which it comes."""
-    times = [1000.0]
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
-    health = Health('/acd', 'biped', lambda topic: ['other'])
-    health.inputs.append(Input('/joint_states', '', last=times[-1]))
-
-    def found(messages):
-        for _ in range(messages):
-            health.inputs[0].received(0)
-        times.append(times[-1] + 1.0)
-        return [item.key for item in health.status().values if 'burst' in item.key]
-
-    assert not any(found(each) for each in (0, 0, 0, 0, 0, 33, 498, 500, 500, 0, 250, 500, 500))
-    assert found(5000) == ['finding burst[/joint_states]']
-
-
-def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_finding():
-    health = Health('/izmp', 'biped', lambda topic: ['other'])
-    entry = Input('/gps', '', signal='position')
-    health.inputs.append(entry)
-
-    def found(stamp):
-        entry.received(stamp)
-        health.count('position', Reason.NO_SAMPLE, number=28)
-        values = {item.key: item.value for item in health.status().values}
-        return values['position.no_sample'], 'finding position.no_sample' in values
-
-    assert found(10**9) == ('28', False)
-    assert found(4 * 10**9) == ('56', True)
-
-
-def test_a_node_that_is_started_twice_publishes_twice():
-    """Unlike one that has two publishers on the topic."""
-    publishers = ((1, 1), (1, 2), (2, 1))  # process, and publisher there
-    infos = [
-        SimpleNamespace(
-            node_namespace='/', node_name='driver', endpoint_gid=[process] * 12 + [0, 0, writer, 3]
-        )
-        for process, writer in publishers
-    ]
-    node = SimpleNamespace(get_publishers_info_by_topic=lambda topic: infos)
-    assert TopicNode.publishers_of(node, '/joint_states') == ['/driver', '/driver']
-
-
-def test_nodes_of_one_name_are_two_when_none_can_be_a_killed_one(monkeypatch):
-    times = [1000.0]
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
-    nodes = ['/driver', '/driver']
-    health = Health('/acd', 'biped', lambda topic: nodes)
-    health.inputs.append(Input('/joint_states', 'start it.', sensor=True))
-
-    def mixed(later):
-        times.append(times[-1] + later)
-        health.inputs[0].received(1)
-        return '2 nodes publish /joint_states' in health.status().message
-
-    assert not mixed(0.0)
-    assert not mixed(LEASE - 1.0)
-    assert mixed(1.0)
-    del nodes[1]  # the killed one is forgotten
-    assert not mixed(1.0)
-    nodes.append('/driver')  # and started again
-    assert not mixed(1.0)
-    nodes[1] = '/second/driver'
-    assert mixed(1.0)
-
-
-@pytest.mark.parametrize('came', [False, True])
-def test_a_node_that_has_had_results_and_lost_its_publisher_does_not_start(monkeypatch, came):
-    now = 1000.0
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/izmp', 'biped', lambda topic: [], runs=lambda node: node == 'acd')
-    health.inputs.append(Input('/joint_kinematics', 'acd', last=now))
-    if came:
-        health.inputs[0].received(1)
-    now += 2 * AWAITED
-    status = health.status()
-    assert status.level == (ERROR if came else OK)
-    assert ('start the node acd.' if came else 'The node acd starts') in status.message
-
-
-def test_topics_on_which_nothing_comes_are_named_together(monkeypatch):
-    now = 1000.0
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/izmp_dynamics', 'biped', lambda topic: [])
-    for topic in ('/joint_states', '/imu'):
-        health.inputs.append(Input(topic, 'start it.', required=topic != '/imu', last=now))
-    health.remark('position', 'warning', 'There is no publisher of /gps.', '/gps')
-    now += 5.0
-    status = health.status()
-    assert status.message.startswith('No message on /gps, /joint_states, /imu: start what')
-    assert sum(item.key.startswith('finding') for item in status.values) == 3
-    now += AWAITED
-    assert 'No message on /gps, /joint_states, /imu' in health.status().message
-    health.clear('position')
-    health.inputs.pop()
-    assert health.status().message.startswith('No message on /joint_states so far. It has no')
-
-
 class Given:
     """A node to which parameters were given."""
 
@@ -324,56 +198,170 @@ def test_a_parameter_that_does_not_exist_is_warned_of(name, meant):
     assert (f"did you mean '{meant}'?" in sentence) == bool(meant)
 
 
-def test_what_has_never_come_is_an_error_only_after_a_while(monkeypatch):
-    now = 1000.0
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: now)
-    health = Health('/acd', 'biped', lambda topic: ['other'])
-    entry = Input('/joint_states', 'start it.', last=now)
-    health.inputs.append(entry)
-    now += 60.0  # the start compiled
-    health.begin()
-    assert health.status().level == OK
-    now += AWAITED - 0.1
-    status = health.status()
-    assert status.level == OK
-    assert status.message.startswith('No message on /joint_states so far.')
-    now += 0.1
-    assert health.status().level == ERROR
-    health.begin()  # deactivated and activated again
-    now += 5.0
-    assert health.status().level == OK
-    entry.received(0)
-    assert health.status().level == OK
-    now += 2.0
-    assert health.status().level == ERROR  # it came and stopped
+class Watched:
+    """Diagnostics by a clock of the test, of inputs that were asked for when they were added."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.publishers = 1000.0, ['other']
+        monkeypatch.setattr(health_module.time, 'monotonic', lambda: self.now)
+
+    def of(self, *topics, **options):
+        self.health = Health('/izmp', 'biped', lambda topic: self.publishers, **options)
+        self.inputs = [self.add(topic, sensor=True) for topic in topics]
+        return self
+
+    def add(self, topic, hint='start it.', **options):
+        self.health.inputs.append(Input(topic, hint, last=self.now, **options))
+        return self.health.inputs[-1]
+
+    def status(self, later=0.0):
+        self.now += later
+        return self.health.status()
+
+    def values(self, later=0.0):
+        return {item.key: item.value for item in self.status(later).values}
 
 
 @pytest.fixture
-def at_work(monkeypatch):
+def watched(monkeypatch):
+    return Watched(monkeypatch)
+
+
+def test_diagnostics_name_the_worst_and_list_the_rest(watched):
+    watched.of().health.count('joints', Reason.LOST, number=3)
+    watched.health.remark('rate', 'error', 'The rate is odd.')
+    status = watched.status()
+    assert (status.level, status.message) == (ERROR, 'The rate is odd.')
+    values = {item.key: item.value for item in status.values}
+    assert values['joints.lost'] == '3'
+    assert Fault(Reason.LOST).text in values['finding joints.lost']
+    assert 'finding joints.lost' not in watched.values()
+
+
+@pytest.mark.parametrize('composed', [True, False])
+def test_what_is_advised_against_late_results_is_not_done_already(watched, composed):
+    watched.of(composed=composed).health.aged(0.5)
+    watched.now += 3.0
+    watched.health.aged(0.5)
+    late = watched.values()['finding late']
+    assert ('Set composed:=true, lower the rates' in late) != composed
+    assert 'ower the rates of the sensors or rates.bus' in late
+
+
+def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(watched):
+    """Not of the silence before the first one, nor of the second in which it comes."""
+    watched.of('/joint_states')
+
+    def found(messages):
+        for _ in range(messages):
+            watched.inputs[0].received(0)
+        return [key for key in watched.values(1.0) if 'burst' in key]
+
+    assert not any(found(each) for each in (0, 0, 0, 0, 0, 33, 498, 500, 500, 0, 250, 500, 500))
+    assert found(5000) == ['finding burst[/joint_states]']
+
+
+def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_finding(watched):
+    entry = watched.of().add('/gps', signal='position')
+    for stamp, number, found in ((10**9, '28', False), (4 * 10**9, '56', True)):
+        entry.received(stamp)
+        watched.health.count('position', Reason.NO_SAMPLE, number=28)
+        values = watched.values()
+        assert values['position.no_sample'] == number
+        assert ('finding position.no_sample' in values) == found
+
+
+def test_a_node_that_is_started_twice_publishes_twice():
+    """Unlike one that has two publishers on the topic."""
+    publishers = ((1, 1), (1, 2), (2, 1))  # process, and publisher there
+    infos = [
+        SimpleNamespace(
+            node_namespace='/', node_name='driver', endpoint_gid=[process] * 12 + [0, 0, writer, 3]
+        )
+        for process, writer in publishers
+    ]
+    node = SimpleNamespace(get_publishers_info_by_topic=lambda topic: infos)
+    assert TopicNode.publishers_of(node, '/joint_states') == ['/driver', '/driver']
+
+
+def test_nodes_of_one_name_are_two_when_none_can_be_a_killed_one(watched):
+    watched.of('/joint_states')
+    one, same, other = '/driver', '/driver', '/second/driver'
+    for nodes, later, mixed in (
+        ([one, same], 0.0, False), ([one, same], LEASE - 1.0, False), ([one, same], 1.0, True),
+        ([one], 1.0, False),  # the killed one is forgotten
+        ([one, same], 1.0, False),  # and started again
+        ([one, other], 1.0, True),
+    ):  # fmt: skip
+        watched.publishers = nodes
+        watched.now += later
+        watched.inputs[0].received(1)
+        assert ('2 nodes publish /joint_states' in watched.status().message) == mixed
+
+
+@pytest.mark.parametrize('came', [False, True])
+def test_a_node_that_has_had_results_and_lost_its_publisher_does_not_start(watched, came):
+    entry = watched.of(runs=lambda node: node == 'acd').add('/joint_kinematics', 'acd')
+    watched.publishers = []
+    if came:
+        entry.received(1)
+    status = watched.status(2 * AWAITED)
+    assert status.level == (ERROR if came else OK)
+    assert ('start the node acd.' if came else 'The node acd starts') in status.message
+
+
+def test_topics_on_which_nothing_comes_are_named_together(watched):
+    watched.of().publishers = []
+    for topic in ('/joint_states', '/imu'):
+        watched.add(topic, required=topic != '/imu')
+    watched.health.remark('position', 'warning', 'There is no publisher of /gps.', '/gps')
+    status = watched.status(5.0)
+    assert status.message.startswith('No message on /gps, /joint_states, /imu: start what')
+    assert sum(item.key.startswith('finding') for item in status.values) == 3
+    assert 'No message on /gps, /joint_states, /imu' in watched.status(AWAITED).message
+    watched.health.clear('position')
+    watched.health.inputs.pop()
+    assert watched.status().message.startswith('No message on /joint_states so far. It has no')
+
+
+def test_what_has_never_come_is_an_error_only_after_a_while(watched):
+    entry = watched.of().add('/joint_states')
+    watched.now += 60.0  # the start compiled
+    watched.health.begin()
+    assert watched.status().level == OK
+    status = watched.status(AWAITED - 0.1)
+    assert status.level == OK
+    assert status.message.startswith('No message on /joint_states so far.')
+    assert watched.status(0.1).level == ERROR
+    watched.health.begin()  # deactivated and activated again
+    assert watched.status(5.0).level == OK
+    entry.received(0)
+    assert watched.status().level == OK
+    assert watched.status(2.0).level == ERROR  # it came and stopped
+
+
+@pytest.fixture
+def at_work(watched):
     """Sensors and joint kinematics come until 1000.0 s, /clock until a quarter of a second later.
 
     The function gives the status at a later time: whether /clock goes on, what comes until then,
     and whether /clock still has a publisher.
     """
-    times = [1000.0]
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
 
     def status(later, goes_on=False, coming=(), publishers=('player',)):
-        health = Health('/izmp', 'biped', lambda topic: publishers)
-        health.outputs['/mr_ad/izmp'] = 3
-        for topic in ('/imu', '/l_foot/wrench', '/joint_kinematics'):
-            sensor = topic != '/joint_kinematics'
-            health.inputs.append(Input(topic, 'start it.', sensor=sensor, last=times[-1]))
-            health.inputs[-1].received(1)
-        times.append(times[-1] + 0.25)
-        health.see_clock(10**9)
-        for _ in range(round(4 * later)):  # a look every quarter of a second
-            times.append(times[-1] + 0.25)
-            health.see_clock(10**9 + (round(1e9 * times[-1]) if goes_on else 0))
-        for entry in health.inputs:
+        watched.of('/imu', '/l_foot/wrench').publishers = publishers
+        watched.inputs.append(watched.add('/joint_kinematics'))
+        watched.health.outputs['/mr_ad/izmp'] = 3
+        for entry in watched.inputs:
+            entry.received(1)
+        for look in range(round(4 * later) + 1):  # every quarter of a second
+            watched.now += 0.25
+            passed = round(1e9 * watched.now) if goes_on and look else 0
+            watched.health.see_clock(10**9 + passed)
+        for entry in watched.inputs:
             if entry.topic in coming:
                 entry.received(2)
-        return health.status()
+        return watched.status()
 
     return status
 
@@ -389,36 +377,36 @@ def test_after_a_recording_no_message_is_missing(at_work, later):
         assert status.message == ('waiting' if later > 1.0 else 'working')
 
 
-def test_a_silent_sensor_is_an_error_while_time_goes_on_or_others_publish(at_work):
-    status = at_work(2.0, goes_on=True)
+@pytest.mark.parametrize(
+    ('case', 'silent'),
+    [
+        ({'goes_on': True}, '/imu, /l_foot/wrench, /joint_kinematics'),
+        ({'coming': ['/imu']}, '/l_foot/wrench, /joint_kinematics'),
+    ],
+)
+def test_a_silent_sensor_is_an_error_while_time_goes_on_or_others_publish(at_work, case, silent):
+    status = at_work(2.0, **case)
     assert status.level == ERROR
-    assert 'No message on /imu, /l_foot/wrench, /joint_kinematics' in status.message
-    status = at_work(2.0, coming=['/imu'])
-    assert status.level == ERROR
-    assert 'No message on /l_foot/wrench, /joint_kinematics' in status.message
+    assert f'No message on {silent}' in status.message
 
 
-def test_when_a_simulation_goes_on_what_is_silent_has_a_second(monkeypatch):
+def test_when_a_simulation_goes_on_what_is_silent_has_a_second(watched):
     """Also where it is paused again, as one that makes single steps."""
-    times = [1000.0]
-    monkeypatch.setattr(health_module.time, 'monotonic', lambda: times[-1])
-    health = Health('/izmp', 'biped', lambda topic: ['other'])
-    health.inputs.append(Input('/imu', 'start it.', sensor=True, last=times[-1]))
-    health.inputs[-1].received(1)
+    watched.of('/imu').inputs[0].received(1)
     stamp = 10**9
     for step in (0, 1, 0, 1, 0):
         stamp += step
-        health.see_clock(stamp)
-        assert health.status().level == OK
+        watched.health.see_clock(stamp)
+        assert watched.status().level == OK
         for _ in range(200):
-            times.append(times[-1] + 0.25)
-            health.see_clock(stamp)
-        assert health.status().level == OK
+            watched.now += 0.25
+            watched.health.see_clock(stamp)
+        assert watched.status().level == OK
     for _ in range(5):
         stamp += 1
-        times.append(times[-1] + 0.25)
-        health.see_clock(stamp)
-    assert health.status().level == ERROR
+        watched.now += 0.25
+        watched.health.see_clock(stamp)
+    assert watched.status().level == ERROR
 
 
 def test_a_simulation_that_has_died_is_said(at_work):
