@@ -5,6 +5,8 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +54,15 @@ def izmp(*arguments):
             status = stop.code
     said = re.sub(r'izmp: Compil[^\n]*\n', '', err.getvalue())
     return Outcome(status, ' '.join(out.getvalue().split()), said)
+
+
+def loaded_by(program):
+    """Names of the modules that a program has loaded at its end, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, '-c', f'import sys, izmp_dynamics; {program}; print(*sys.modules)'],
+        capture_output=True, text=True, cwd=REPOSITORY, check=True,
+    )  # fmt: skip
+    return set(ran.stdout.split())
 
 
 def with_site_code(folder, code, **variables):

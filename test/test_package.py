@@ -9,7 +9,6 @@ import runpy
 import shlex
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -20,6 +19,8 @@ from izmp_dynamics.base.cache import KERNELS
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
+
+from .command_line import loaded_by
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, LABORATORY = ROOT / 'izmp_dynamics', ROOT / 'izmp_lab'
@@ -166,24 +167,26 @@ def test_no_modules_import_each_other_in_a_circle():
         pytest.fail(f'each of these imports the next: {", ".join(reversed(error.args[1]))}')
 
 
-def test_importing_the_core_needs_no_ros_bag_simulation_or_plot():
-    modules = [m for m in MODULES if room_of(m) in {f'{PACKAGE.name}.{room}' for room in CORE}]
-    program = f'import sys, {", ".join(modules)}; print(*sys.modules)'
-    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    loaded = {module.partition('.')[0] for module in done.stdout.split()}
-    assert 'numpy' in loaded
-    assert not loaded & FORBIDDEN_IN_CORE
+CORE_MODULES = [m for m in MODULES if room_of(m) in {f'{PACKAGE.name}.{room}' for room in CORE}]
+WITHOUT = {
+    'core': (f'import {", ".join(CORE_MODULES)}', FORBIDDEN_IN_CORE),
+    'command line': (
+        'from izmp_dynamics.cli import main; main._parser()',
+        {'numpy', 'scipy', 'numba', 'shapely', 'rich', 'yaml', 'matplotlib'}),
+    'replay': ('import izmp_dynamics.evaluate, izmp_dynamics.report.ground', {'shapely'}),
+    'verdict': ('import izmp_dynamics.report.writer, izmp_dynamics.verdict.summary', {'jinja2'}),
+    'page that plays': (
+        'import izmp_dynamics.report.page, izmp_dynamics.report.player.assemble', {'matplotlib'}),
+    'plan': ('import izmp_lab.walking.sway', {'mujoco', 'rosbags', 'rclpy', 'matplotlib'}),
+}  # fmt: skip
+"""What is imported or done, and the libraries that it does without."""
 
 
-def test_the_command_line_answers_before_it_loads_any_library():
-    program = 'import sys; from izmp_dynamics.cli import main; main._parser(); print(*sys.modules)'
-    ran = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    loaded = {name.partition('.')[0] for name in ran.stdout.split()}
-    assert 'izmp_dynamics' in loaded
-    assert not loaded & {'numpy', 'scipy', 'numba', 'shapely', 'rich', 'yaml', 'matplotlib'}
+@pytest.mark.parametrize(('program', 'left_out'), WITHOUT.values(), ids=WITHOUT)
+def test_no_library_is_loaded_that_is_not_needed(program, left_out):
+    libraries = {module.partition('.')[0] for module in loaded_by(program)}
+    assert 'izmp_dynamics' in libraries
+    assert not libraries & left_out
 
 
 def test_one_version_everywhere(setup_arguments):

@@ -3,7 +3,6 @@
 import inspect
 import re
 import runpy
-import subprocess
 import sys
 import typing
 from pathlib import Path
@@ -19,6 +18,7 @@ from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_model import RobotModel
 
 from .bag_surgery import JOINTS
+from .command_line import loaded_by
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / 'examples' / 'python_api.py'
@@ -44,15 +44,6 @@ WITHOUT_UNIT = {
 @pytest.fixture(scope='module')
 def result(sway):
     return izmp.evaluate_bag(str(sway[1]), ROOT / 'robots' / 'biped31' / 'robot.yaml')
-
-
-def loaded_by(program):
-    """Names of the modules that a program has loaded at its end, in a process of its own."""
-    ran = subprocess.run(
-        [sys.executable, '-c', f'import sys, izmp_dynamics; {program}; print(*sys.modules)'],
-        capture_output=True, text=True, cwd=ROOT, check=True,
-    )  # fmt: skip
-    return set(ran.stdout.split())
 
 
 def own(modules):

@@ -3,7 +3,9 @@
 import contextlib
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,7 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
     )
 
 
+@lru_cache(maxsize=64)
 def inline_svg(draw: Callable[[Look, float], Any], width: float, name: str, title: str) -> str:
     """Draw for inlining, with colours as CSS variables.
 
@@ -92,12 +95,10 @@ def inline_svg(draw: Callable[[Look, float], Any], width: float, name: str, titl
 
 def standalone_svg(picture: Picture) -> str:
     """Draw a picture as an SVG file on its own."""
-    with PAGE.applied():
-        canvas = picture.draw(PAGE, WIDE)
-        text = to_svg(canvas, picture.name, picture.title)
+    text = inline_svg(picture.draw, WIDE, picture.name, picture.title)
     for name, colour in LIGHT.items():
         text = text.replace(f'var(--{name})', colour)
-    width, height = (72.0 * size for size in canvas.get_size_inches())
+    width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', text)[0])
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     opening = f'<svg {spaces} width="{width:.0f}pt" height="{height:.0f}pt" '
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text.replace("<svg ", opening, 1)}\n'

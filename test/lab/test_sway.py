@@ -1,8 +1,6 @@
 """The sway plan: smooth, at rest at both ends, soles where they were, errors in sentences."""
 
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -181,14 +179,3 @@ def test_smooth_step_and_window():
     bump = window(t, 1.0, 3.0, 1.0)
     assert not bump[(t <= 1.0) | (t >= 3.0)].any()
     assert bump[200] == pytest.approx(1.0)
-
-
-def test_planning_needs_no_simulator():
-    code = (
-        'import sys, izmp_lab.walking.sway\n'
-        "heavy = {'mujoco', 'rosbags', 'rclpy', 'matplotlib'} & set(sys.modules)\n"
-        'sys.exit(str(heavy) if heavy else 0)'
-    )
-    folder = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
