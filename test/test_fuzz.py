@@ -27,15 +27,15 @@ def fuzz_case():
 
 
 @pytest.fixture(scope='module')
-def inputs(fuzz_case, sway, tmp_path_factory):
+def inputs(fuzz_case, sound_bag, tmp_path_factory):
     """The sound inputs."""
-    return fuzz_case.Inputs.of_recording(sway[1], tmp_path_factory.mktemp('inputs'))
+    return fuzz_case.Inputs.of_recording(sound_bag, tmp_path_factory.mktemp('inputs'))
 
 
 @pytest.mark.parametrize('options', [[], ['--others']], ids=['replay', 'others'])
-def test_corrupted_files_end_in_results_or_in_a_sentence(sway, options):
+def test_corrupted_files_end_in_results_or_in_a_sentence(sound_bag, options):
     command = [sys.executable, str(BENCHMARKS / 'fuzz.py'), '--seed', '1', '--cases', str(CASES),
-               '--seconds', str(GENEROUS), '--recording', str(sway[1]), *options]  # fmt: skip
+               '--seconds', str(GENEROUS), '--recording', str(sound_bag), *options]  # fmt: skip
     path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get('PYTHONPATH')])])
     environment = os.environ | {'PYTHONPATH': path, 'OMP_NUM_THREADS': '1'}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
