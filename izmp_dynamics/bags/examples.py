@@ -69,7 +69,6 @@ def _zero(description: Any) -> Any:
 
 
 def _put(message: Any, path: str, value: Any) -> None:
-    """Set what `path` names."""
     *parents, last = path.split('.')
     for part in parents:
         name, _, index = part.partition('[')

@@ -184,7 +184,6 @@ class McapFile(Storage):
             self._topics[record.id] = record
 
     def _read_summary(self) -> None:
-        """Take the index in the summary."""
         end = self._size - _FOOTER_SIZE
         footer = self._at(end, _FOOTER_SIZE)
         if not (footer.startswith(_FOOTER) and footer.endswith(MAGIC)):
@@ -281,7 +280,6 @@ class McapFile(Storage):
                 self.damage(f'is damaged: {error} {where}.')
 
     def _note(self, run: _Run, contents: _Contents) -> None:
-        """Put a run into the index."""
         messages, declared, _ = contents
         for record in declared:
             self._declare(next(_records(record)))

@@ -218,7 +218,8 @@ def joint_state_batch(
         names = tuple(occurring)
     positions, present = np.zeros((0, len(names))), np.zeros((0, len(names)), np.bool_)
     if decoded.groups:
-        parts, there = zip(*(_positions(group, names) for group in decoded.groups), strict=True)
+        sorted_by_joint = (in_columns(x['position'], _names(x), names) for x in decoded.groups)
+        parts, there = zip(*sorted_by_joint, strict=True)
         positions, present = decoded.merged(parts, 'position'), decoded.merged(there, 'name')
     absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
     others = tuple(name for name in occurring if name not in names)
@@ -226,14 +227,22 @@ def joint_state_batch(
     return JointStateBatch(*values, tuple(names), positions, present, absent, others)
 
 
-def _positions(group: Group, names: Sequence[str]) -> tuple[Array, Flags]:
-    """(N, n) positions of the joints `names`, NaN where a message has none; whether it has one."""
-    values = group['position']
-    place = dict(zip(_names(group), range(values.shape[1]), strict=False))
-    known = np.array([name in place for name in names], np.bool_)
-    positions = np.full((len(group), len(names)), np.nan)
-    positions[:, known] = values[:, [place[name] for name in names if name in place]]
-    return positions, np.tile(known, (len(group), 1))
+def in_columns(values: Array, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Flags]:
+    """Sort positions by joint.
+
+    Args:
+        values: (N, m) [rad] or [m], of the first m of the joints `given`.
+        given: the joints of a message.
+        wanted: n joints.
+
+    Returns:
+        (N, n) positions of the wanted joints, NaN where a message has none; whether it has one.
+    """
+    place = dict(zip(given, range(values.shape[1]), strict=False))
+    known = np.array([name in place for name in wanted], np.bool_)
+    positions = np.full((len(values), len(wanted)), np.nan)
+    positions[:, known] = values[:, [place[name] for name in wanted if name in place]]
+    return positions, np.tile(known, (len(values), 1))
 
 
 def _names(group: Group) -> tuple[str, ...]:

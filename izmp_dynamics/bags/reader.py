@@ -252,7 +252,6 @@ class BagReader:
 
 
 def _in_order(parts: Parts, types: Mapping[str, str]) -> Iterator[Message]:
-    """The messages of all topics by receive stamp."""
     received = np.concatenate([stamps for stamps, _ in parts.values()])
     flat = [(topic, raw) for topic, (_, raws) in parts.items() for raw in raws]
     for place in np.argsort(received, kind='stable'):

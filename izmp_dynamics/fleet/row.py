@@ -172,7 +172,6 @@ def _unicode(value: Any) -> Any:
 
 
 def _schema(arrow: Any) -> Any:
-    """The columns and their types."""
     plain = {
         'text': arrow.string(),
         'float': arrow.float64(),

@@ -182,7 +182,6 @@ def find_bags(
 
 
 def _lines(place: str) -> Iterator[str]:
-    """The places that a list names."""
     files, path = file_system(place)
     base = path.rpartition('/')[0]
     with _readable(place):

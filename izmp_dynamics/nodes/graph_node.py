@@ -180,12 +180,10 @@ class GraphNode(TopicNode):
 
     @property
     def _given(self) -> frozenset[str]:
-        """What other nodes compute."""
         lost = {'world', 'ir_md'} if self.robot.position is None else set()
         return self.task.given - lost
 
     def _remark_on_settings(self, robot: RobotFile) -> None:
-        """State which settings take the composed node."""
         if self.task.is_whole:
             return
         finer = (
@@ -479,7 +477,6 @@ class GraphNode(TopicNode):
 
 
 def _each(piece: Evaluated) -> Iterator[Evaluated]:
-    """Each instant of a piece."""
     if len(piece.stamps) == 1:
         yield piece
         return

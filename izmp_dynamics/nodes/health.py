@@ -309,7 +309,6 @@ class Health:
         )
 
     def _stopped(self) -> list[Finding]:
-        """Say that the simulation time does not advance."""
         halted = self._halted
         if halted < SILENT:
             return []

@@ -165,7 +165,6 @@ def _check_hash(folder: Path) -> None:
 
 
 def _compile(sources: Iterable[Path], folder: Path, extension: Path) -> None:
-    """Compile and link everything into one extension module."""
     import numpy as np
 
     prefix = Path(sys.prefix)

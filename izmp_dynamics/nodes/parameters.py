@@ -112,30 +112,28 @@ class SettingParameter:
         Raises:
             RobotFileError: a value that cannot be; says what would be valid.
         """
+
+        def wrong(what: str, sentence: str) -> RobotFileError:
+            kind = f'setting_{what}'
+            return RobotFileError(
+                f'{self.name} {sentence}', kind=kind, setting=self.name, value=value
+            )
+
         if value is None and self.optional:
             return None
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.kind:
-            raise RobotFileError(
-                f'{self.name} must be {self.kind.__name__}, not {value!r}.',
-                kind='setting_type', setting=self.name, value=value,
-            )  # fmt: skip
+            raise wrong('type', f'must be {self.kind.__name__}, not {value!r}.')
         choices = self.metadata['choices']
         if choices and value not in choices:
-            raise RobotFileError(
-                f"{self.name} is '{value}'; valid: {', '.join(map(str, choices))}.",
-                kind='setting_choice', setting=self.name, value=value,
-            )  # fmt: skip
+            raise wrong('choice', f"is '{value}'; valid: {', '.join(map(str, choices))}.")
         lower, upper = self.metadata['lower'], self.metadata['upper']
         number: Any = value
         if self.kind in (int, float) and not (math.isfinite(number) and lower <= number <= upper):
             hint = f' ({self.metadata["hint"]})' if self.metadata['hint'] else ''
-            raise RobotFileError(
-                f'{self.name} is {value}; valid: {lower:g} to {upper:g} '
-                f'{self.metadata["unit"]}{hint}.',
-                kind='setting_range', setting=self.name, value=value,
-            )  # fmt: skip
+            valid = f'{lower:g} to {upper:g} {self.metadata["unit"]}{hint}'
+            raise wrong('range', f'is {value}; valid: {valid}.')
         return value
 
 
@@ -223,7 +221,6 @@ class NodeSettings:
         return iter(self._settings)
 
     def _declared(self, file: RobotFile) -> Iterator[tuple[str, Any]]:
-        """Declare the parameters; yield their names and values."""
         for name, item in self._settings.items():
             default = value_of(file, name)
             given = self._node.declare_parameter(name, default, item.descriptor()).value
@@ -278,7 +275,6 @@ class NodeSettings:
         return SetParametersResult(successful=True)
 
     def _restore(self, configure: Callable[[RobotFile], None]) -> None:
-        """Configure the node as before."""
         try:
             configure(self.robot)
         except Exception:

@@ -269,7 +269,6 @@ class Player(Node):
                 pace.published(stamp_of_bytes(message.raw))
 
     def _publish_clock(self, stamp: int) -> None:
-        """Publish the time of the recording [ns]."""
         if 0 <= stamp - self._published < TICK * NANOSECONDS:
             return
         self._published = stamp

@@ -163,7 +163,6 @@ class Recorder(Node):
         self._lost[topic] += number
 
     def _state_losses(self) -> None:
-        """Say which messages were lost on the way here since the last time."""
         lost, self._lost = self._lost, Counter()
         if lost:
             numbers = ', '.join(f'{number} on {topic}' for topic, number in lost.most_common())

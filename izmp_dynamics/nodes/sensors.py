@@ -24,8 +24,8 @@ from izmp_dynamics.nodes.wire import (
     ImuSample,
     OdometrySample,
     PoseSample,
+    SixSample,
     TrajectorySample,
-    WrenchSample,
 )
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
@@ -187,7 +187,6 @@ class Sensors:
             self._node.when_wanted(lambda: outputs.uncertain_wanted, self._learn_rates)
 
     def _subscribe_later(self) -> None:
-        """Subscribe to the pose, and to IR-MD."""
         self.is_placed = True
         for topic, part in GIVEN.items():
             if part in self._given and part in LATER:
@@ -255,7 +254,7 @@ class Sensors:
             if orientation is not None and oriented:
                 self._collect('orientation', stamp, orientation)
 
-    def _take_mounted(self, signal: Signal, stamp: int, sample: ImuSample | WrenchSample) -> None:
+    def _take_mounted(self, signal: Signal, stamp: int, sample: ImuSample | SixSample) -> None:
         """Take a sample of an accelerometer of the root, or of a sensor on another link."""
         kind, _, name = signal.name.partition('[')
         if kind == 'feet':
@@ -360,7 +359,6 @@ class Sensors:
             )
 
     def _remark_on_unknown_frames(self) -> None:
-        """State what keeps the evaluator from being made."""
         if self.frames.unknown:
             names = ', '.join(sorted(self.frames.unknown))
             sentence = (

@@ -244,7 +244,6 @@ class LiveSession:
         return OtherPublishers(self._node, [IZMP, *self.robot.topics()], remedy)
 
     def _look_for_others(self) -> None:
-        """Say once if somebody begins to publish the same."""
         if not self._mixed:
             self._mixed = self._others.found()
             if self._mixed:

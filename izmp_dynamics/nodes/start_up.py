@@ -76,7 +76,6 @@ def leave(status: int) -> NoReturn:
 
 
 def _busy() -> str:
-    """What the threads are doing."""
     frames, found = sys._current_frames(), []
     for thread in threading.enumerate():
         if thread.ident in frames and thread is not threading.current_thread():

@@ -109,7 +109,6 @@ class Tare:
         )
 
     def _wrench(self, foot: str) -> FootWrench:
-        """What is stated about the sensor of a foot."""
         return next(f.wrench for f in self._node.robot.feet if f.name == foot and f.wrench)
 
     def _offset(self, foot: str, swing: Swing) -> Array:
@@ -128,7 +127,6 @@ def _keys(foot: str) -> tuple[str, str]:
 
 
 def _with_offsets(robot: RobotFile, offsets: Mapping[str, Array]) -> RobotFile:
-    """The robot file with other offsets of some feet."""
 
     def changed(foot: Foot) -> Foot:
         if foot.wrench is None or foot.name not in offsets:
@@ -161,5 +159,4 @@ def _listed(wrench: Sequence[float] | Array) -> str:
 
 
 def _key(offset: Array) -> str:
-    """How the robot file states it."""
     return f'offset: [{", ".join(f"{value:.{DIGITS}f}" for value in offset)}]'

@@ -271,7 +271,6 @@ class VerdictOutputs:
             self._margin.numbers(stamp, '', values)
 
     def _when_known(self, instant: Evaluated, send: Any) -> None:
-        """Publish as soon as the pose of the evaluation frame is known."""
         q, normal = instant.joints.positions[0], instant.plane.normal[0]
         self.frame.when_known(int(instant.stamps[0]), q, normal, send)
 
@@ -332,7 +331,6 @@ def _from_edge(point: Array, corners: Array) -> Array:
 
 
 def _placed(R: Array, p: Array, point: Array) -> tuple[Array]:
-    """A point (3,) in another frame."""
     return (R @ point + p,)
 
 
@@ -384,7 +382,6 @@ class FallOutputs:
         self._latest, self._put_at = risk, time.monotonic()
 
     def _state(self) -> None:
-        """Bring the diagnostics up to date."""
         if self._latest is not None and not self.wanted:  # nothing is evaluated any more
             self._latest, self._reason = None, ''
             self._health.values.pop('fall probability', None)

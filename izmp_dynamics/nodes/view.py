@@ -134,7 +134,6 @@ class View(Node):
             self.browser.write(self._state(), self._sentences())
 
     def _state(self) -> str:
-        """Values now, as Markdown."""
         if not self._stamp:
             return 'Waiting for results: does the graph run, and does the robot publish?'
         numbers = self.picture.numbers

@@ -66,12 +66,12 @@ class ImuSample(NamedTuple):
     orientation: Array | None
 
 
-class WrenchSample(NamedTuple):
-    """A WrenchStamped.
+class SixSample(NamedTuple):
+    """A WrenchStamped, TwistStamped or AccelStamped.
 
     Attributes:
         frame: its header's.
-        values: (6,) force [N] and moment [N·m].
+        values: (6,) force [N] and moment [N·m]; or linear and angular.
     """
 
     frame: str
@@ -102,18 +102,6 @@ class PoseSample(NamedTuple):
     frame: str
     position: Array
     orientation: Array | None
-
-
-class MotionSample(NamedTuple):
-    """A TwistStamped or AccelStamped.
-
-    Attributes:
-        frame: its header's.
-        values: (6,) linear and angular.
-    """
-
-    frame: str
-    values: Array
 
 
 class OdometrySample(NamedTuple):
@@ -246,8 +234,8 @@ def _pose(strings: Any, numbers: list[Array]) -> PoseSample:
     return PoseSample(strings['header.frame_id'], values[:3], orientation)
 
 
-def _motion(strings: Any, numbers: list[Array]) -> MotionSample:
-    return MotionSample(strings['header.frame_id'], numbers[0].copy())
+def _motion(strings: Any, numbers: list[Array]) -> SixSample:
+    return SixSample(strings['header.frame_id'], numbers[0].copy())
 
 
 def _odometry(strings: Any, numbers: list[Array]) -> OdometrySample:
@@ -266,7 +254,7 @@ _READ = {
     Imu: ('sensor_msgs/msg/Imu', _IMU, _imu),
     WrenchStamped: (
         'geometry_msgs/msg/WrenchStamped', ('wrench',),
-        lambda strings, numbers: WrenchSample(strings['header.frame_id'], numbers[0]),
+        lambda strings, numbers: SixSample(strings['header.frame_id'], numbers[0]),
     ),
     JointState: (
         'sensor_msgs/msg/JointState', ('position',),
@@ -428,7 +416,7 @@ class MappedReader:
             self._messages.require_mode(values)
             return stamp, JointSample(names, values[: len(names)])
         if self._messages.of_foot:
-            return stamp, WrenchSample(frame, self._messages.wrenches(values))
+            return stamp, SixSample(frame, self._messages.wrenches(values))
         orientation = self._messages.orientations(values)
         absent = orientation is None or not any(orientation.tolist())
         return stamp, ImuSample(frame, values[:6], None if absent else orientation)

@@ -9,7 +9,7 @@ from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
-from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch, WrenchBatch
+from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch, WrenchBatch, in_columns
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.field_path import Term, parse
@@ -310,13 +310,9 @@ class MappedMessages:
 
     def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names
-        place = {name: column for column, name in enumerate(names)}
-        known = np.array([name in place for name in wanted], np.bool_)
-        positions = np.full((len(values), len(wanted)), np.nan)
-        positions[:, known] = values[:, [place[name] for name in wanted if name in place]]
-        absent = tuple(name for name in wanted if name not in place)
+        positions, present = in_columns(values, names, wanted)
+        absent = tuple(name for name in wanted if name not in names)
         others = tuple(name for name in names if name not in wanted)
-        present = np.tile(known, (len(values), 1))
         return JointStateBatch(*stamped, tuple(wanted), positions, present, absent, others)
 
     def _imu(self, stamped: _Stamped, values: Array) -> ImuBatch:

@@ -139,7 +139,6 @@ class Survey:
         )  # fmt: skip
 
     def _check_names(self, published: Collection[int], joints: list[Any]) -> None:
-        """Remark on joints that the URDF or the bag lacks."""
         names = JointNames(
             self.model, published, dict.fromkeys(name for part in joints for name in part.others)
         )

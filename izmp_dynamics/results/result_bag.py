@@ -54,7 +54,6 @@ class ResultWriter:
         self._written += len(results.stamps)
 
     def _put(self, topic: Topic, results: Evaluated) -> None:
-        """Write the instants of a span that have a message."""
         values = topic.values(results, self.rig)
         if values is None:
             return

@@ -196,7 +196,6 @@ def _fall(results: Evaluated, rig: Rig, name: str) -> Any:
 
 
 def _measures_whole_wrench(robot: RobotFile) -> bool:
-    """Whether each foot does."""
     wrenches = [foot.wrench for foot in robot.feet]
     return bool(wrenches) and all(wrench and not wrench.normal_only for wrench in wrenches)
 
