@@ -355,7 +355,7 @@ def _excerpt(text: str) -> str:
 def _not_finite(path: Path) -> list[tuple[str, str]]:
     """Topics and fields of a bag with a number that is not finite."""
     with BagReader(path) as bag:
-        if bag.is_damaged:
+        if bag.damage:
             raise FaultError('bad results', str(bag.damage))
         (batch,) = bag.batches(list(bag.topics), 1e9)
         return [

@@ -148,7 +148,7 @@ def assert_nothing_else(desk):
 def _not_finite(path):
     """Topics of a bag with a number that is not finite."""
     with BagReader(path) as bag:
-        assert not bag.is_damaged
+        assert bag.damage is None
         (batch,) = bag.batches(list(bag.topics), 1e9)
         return [
             (topic, field)

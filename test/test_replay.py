@@ -157,7 +157,7 @@ def test_results_are_recorded_with_their_stamps_and_types(sway, biped31, plain, 
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.01)
     with BagReader(result.bag) as out:
-        assert not out.is_damaged
+        assert out.damage is None
         (batch,) = out.batches(['/mr_ad/izmp'], 1e6)
         points = pose_batch(batch['/mr_ad/izmp'])
         types = {name: topic.msgtype for name, topic in out.topics.items()}

@@ -113,11 +113,6 @@ class BagReader:
             found = [*found[:_SENTENCES], f'{more} more places are damaged.']
         return ' '.join(found) or None
 
-    @property
-    def is_damaged(self) -> bool:
-        """Whether some of the bag could not be read."""
-        return self.damage is not None
-
     def decoder(self, topic: str) -> CdrDecoder:
         """The decoder for a topic.
 

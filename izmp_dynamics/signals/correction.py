@@ -29,11 +29,6 @@ class Correction:
     matrix: Array | None = None
     gyroscope_delay: int = 0
 
-    @property
-    def is_none(self) -> bool:
-        """Whether samples stay as they are."""
-        return not self.delay and self.offset is None and self.matrix is None
-
     @classmethod
     def of_delay(cls, delay: float) -> 'Correction':
         """Correct the stamps alone, by a delay [s]."""

@@ -15,7 +15,7 @@ from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples, joined
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import GyroscopeDelay, StreamFilter
+from izmp_dynamics.signals.stream_filter import DelayedFilter, GyroscopeDelay
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
@@ -113,7 +113,7 @@ class SampleStream:
         self._smoothing: Stamps = np.empty(0, dtype=np.int64)
         self.received = False
         self.period: float | None = None
-        self._filter: StreamFilter | None = None
+        self._filter: DelayedFilter | None = None
         if self._known_period is not None:
             self._begin(self._known_period)
 

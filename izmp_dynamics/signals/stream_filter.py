@@ -1,29 +1,12 @@
 """Filters of a stream that arrives in pieces: what those share that look ahead, and a delay."""
 
 from abc import ABC, abstractmethod
-from typing import Protocol
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.signals.buffer import SampleBuffer, pair
 from izmp_dynamics.signals.samples import Samples
-
-
-class StreamFilter(Protocol):
-    """A filter for a stream that arrives in pieces."""
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
-        """Take the next samples; return those, in order, that no further sample can change."""
-        ...
-
-    def flush(self) -> Array:
-        """Return the samples that are left at the end of the stream."""
-        ...
-
-    def reset(self) -> None:
-        """Discard all samples."""
-        ...
 
 
 class DelayedFilter(ABC):
@@ -91,7 +74,7 @@ class GyroscopeDelay(DelayedFilter):
         filtered: the filter that follows; None without one.
     """
 
-    def __init__(self, delay: int, reach: float, filtered: StreamFilter | None = None) -> None:
+    def __init__(self, delay: int, reach: float, filtered: DelayedFilter | None = None) -> None:
         self._delay = delay
         self._reach = reach
         self._filter = filtered
