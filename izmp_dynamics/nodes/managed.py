@@ -20,7 +20,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.nodes.parameters import fixed, warn_of_unknown_parameters
+from izmp_dynamics.nodes.parameters import common, warn_of_unknown_parameters
 from izmp_dynamics.nodes.receiving import Receiver
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -46,9 +46,7 @@ class ManagedNode(LifecycleNode):
         self.is_active = self.is_configured = False
         self._lock = threading.RLock()
         self._failure: Exception | None = None
-        self._autostart = fixed(
-            self, 'autostart', True, 'configure and activate at the start; else a manager does it'
-        )
+        self._autostart = common(self, 'autostart')
 
     def _change_state(self, request: Any, response: Any) -> Any:
         """Answer a request also if the state does not allow it, where rclpy raises an error."""

@@ -5,7 +5,7 @@ import difflib
 import math
 import traceback
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from std_msgs.msg import String
 
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.nodes.health import AGE_LIMIT
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.registry import TASKS
 from izmp_dynamics.nodes.start_up import announced
@@ -51,6 +52,47 @@ def fixed(
     return node.declare_parameter(name, default, descriptor).value
 
 
+COMMON: Mapping[str, tuple[Any, ...]] = {
+    'robot': ('', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md'),
+    'urdf': ('', 'URDF to use instead of the one that the robot file names'),
+    'robot_description': ('', 'text of the URDF to use instead of that of the robot file'),
+    'robot_description_topic': (
+        '',
+        'topic (std_msgs/String, latched) to take the URDF from instead, e.g. robot_description',
+    ),
+    'reliable_inputs': (
+        False,
+        'ask for reliable delivery of the sensors, which their publishers then must offer',
+    ),
+    'result_age_limit': (
+        AGE_LIMIT,
+        'age of results beyond which the diagnostics report an error, and messages that have '
+        'waited so long are skipped, unless reliable_inputs is set [s]',
+        (0.001, 1000.0),
+    ),
+    'autostart': (True, 'configure and activate at the start; else a manager does it'),
+    'frame_prefix': (
+        '',
+        "put before the names of the robot's frames, e.g. robot1/; as that of the robot's "
+        'robot_state_publisher',
+    ),
+    'world_frame': ('world', 'name of the frame in which the position is known'),
+    'publish_tf': (True, 'broadcast TF'),
+    'evaluation_frame': (
+        '',
+        'frame of the points: a link, world, nif, or any frame that TF knows; the root link if '
+        'not given',
+    ),
+    'results_namespace': ('', "namespace of all results within the nodes' own, e.g. izmp"),
+}
+"""Parameters of nodes of the graph beside the settings: default, description and limits."""
+
+
+def common(node: Any, name: str) -> Any:
+    """Declare a parameter of `COMMON`, as `fixed` does; return its value."""
+    return fixed(node, name, *COMMON[name])
+
+
 def result_topic(node: Any, name: str) -> str:
     """Name of a topic of results, or of a service, in the namespace that they have.
 
@@ -58,9 +100,7 @@ def result_topic(node: Any, name: str) -> str:
         node: its parameter is results_namespace.
         name: e.g. 'odom'.
     """
-    within: str = fixed(
-        node, 'results_namespace', '', "namespace of all results within the nodes' own, e.g. izmp"
-    )
+    within: str = common(node, 'results_namespace')
     return f'{within.rstrip("/")}/{name}' if within else name
 
 
@@ -287,8 +327,7 @@ def stated_robot(node: Node) -> RobotFile:
     Raises:
         RobotFileError: if none is given, or it cannot be used.
     """
-    path: str = fixed(node, 'robot', '', 'robot file (YAML)')
-    urdf: str = fixed(node, 'urdf', '', 'URDF to use instead of the one that the robot file names')
+    path, urdf = common(node, 'robot'), common(node, 'urdf')
     if not path:
         name = node.get_name()
         raise RobotFileError(
@@ -308,15 +347,8 @@ def given_description(node: Node) -> str:
     Raises:
         IzmpError: if both are set, or ROS is shut down while the node waits.
     """
-    text: str = fixed(
-        node, 'robot_description', '', 'text of the URDF to use instead of that of the robot file'
-    )
-    topic: str = fixed(
-        node,
-        'robot_description_topic',
-        '',
-        'topic (std_msgs/String, latched) to take the URDF from instead, e.g. robot_description',
-    )
+    text: str = common(node, 'robot_description')
+    topic: str = common(node, 'robot_description_topic')
     if text and topic:
         raise IzmpError(
             'robot_description and robot_description_topic are both set; one of them is enough.',
@@ -343,23 +375,14 @@ def _awaited(node: Node, topic: str) -> str:
     return str(received[0].data)
 
 
-ELSEWHERE = frozenset(
-    (
-        *('robot', 'urdf', 'robot_description', 'robot_description_topic', 'reliable_inputs'),
-        *('result_age_limit', 'autostart', 'frame_prefix', 'world_frame', 'publish_tf'),
-        *('evaluation_frame', 'use_sim_time', 'results_namespace'),
-    )
-)
-"""Parameters of some nodes, beside the settings; a file for all nodes may hold them."""
-
-
 def warn_of_unknown_parameters(node: Any) -> None:
     """Warn of each given parameter that neither this node nor another one of the graph has.
 
     Args:
         node: has declared all of its parameters.
     """
-    known = ELSEWHERE | {item.name for item in setting_parameters(TASKS['composed'].settings)}
+    settings = setting_parameters(TASKS['composed'].settings)
+    known = {*COMMON, 'use_sim_time', *(item.name for item in settings)}
     for name in sorted(getattr(node, '_parameter_overrides', ())):
         if node.has_parameter(name) or name in known or name.startswith('qos_overrides.'):
             continue

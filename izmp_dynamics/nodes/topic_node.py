@@ -21,13 +21,13 @@ from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
-from izmp_dynamics.nodes.health import AGE_LIMIT, Health, Input
+from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
 from izmp_dynamics.nodes.overload import INSTANTS, KeptSegments
-from izmp_dynamics.nodes.parameters import NodeSettings, fixed, given_description, result_topic
+from izmp_dynamics.nodes.parameters import NodeSettings, common, given_description, result_topic
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
@@ -73,28 +73,15 @@ class TopicNode(ManagedNode):
         Raises:
             IzmpError: if that is not possible.
         """
-        path = self._path('robot', 'robot file (YAML): URDF, sensors, feet; see docs/nodes.md')
-        urdf = self._path('urdf', 'URDF to use instead of the one that the robot file names')
-        self._reliable: bool = fixed(
-            self,
-            'reliable_inputs',
-            False,
-            'ask for reliable delivery of the sensors, which their publishers then must offer',
-        )
+        path, urdf = self._path('robot'), self._path('urdf')
+        self._reliable: bool = common(self, 'reliable_inputs')
         if not path:
             raise RobotFileError(
                 f"The node '{self.task.node}' needs the parameter robot, the path of a robot "
                 'file: --ros-args -p robot:=my_robot.yaml',
                 kind='no_robot_file', node=self.task.node,
             )  # fmt: skip
-        self.age_limit: float = fixed(
-            self,
-            'result_age_limit',
-            AGE_LIMIT,
-            'age of results beyond which the diagnostics report an error, and messages that have '
-            'waited so long are skipped, unless reliable_inputs is set [s]',
-            (0.001, 1000.0),
-        )
+        self.age_limit: float = common(self, 'result_age_limit')
         file = load_robot_file(path, urdf or None)
         if file.imu.from_position:
             raise RobotFileError(
@@ -364,8 +351,8 @@ class TopicNode(ManagedNode):
             kind='own_odometry', topic=position.topic,
         )  # fmt: skip
 
-    def _path(self, name: str, description: str) -> str:
-        value: str = fixed(self, name, '', description)
+    def _path(self, name: str) -> str:
+        value: str = common(self, name)
         return str(Path(value).expanduser()) if value else ''
 
     def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:

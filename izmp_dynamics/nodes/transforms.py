@@ -11,11 +11,14 @@ from izmp_dynamics.base.conventions import Array, unused_name
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
 from izmp_dynamics.nodes.output import Audience
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import COMMON, common
 from izmp_dynamics.nodes.receiving import Reserved
 from izmp_dynamics.signals.clock import BACK
 
-WORLD, NIF = 'world', 'nif'
+WORLD: str = COMMON['world_frame'][0]
+"""Name of the world unless a parameter states another one."""
+
+NIF = 'nif'
 
 
 class FrameNames:
@@ -33,18 +36,9 @@ class FrameNames:
     """
 
     def __init__(self, node: Node, links: Collection[str], ground: str | None = None) -> None:
-        self.prefix: str = fixed(
-            node,
-            'frame_prefix',
-            '',
-            "put before the names of the robot's frames, e.g. robot1/; as that of the robot's "
-            'robot_state_publisher',
-        )
-        self.world: str = fixed(
-            node, 'world_frame', WORLD, 'name of the frame in which the position is known'
-        )
+        self.prefix: str = common(node, 'frame_prefix')
         others = [ground] if ground else []
-        self.world = unused_name(self.world, [*map(self.of, links), *others])
+        self.world = unused_name(common(node, 'world_frame'), [*map(self.of, links), *others])
         self.nif = unused_name(NIF, [*links, *map(self.link, others)])
 
     def of(self, link: str) -> str:
@@ -76,7 +70,7 @@ class TransformBroadcaster:
         self._publisher: Any = None
         self._audience: Audience | None = None
         self._newest: dict[str, int] = {}
-        if not fixed(node, 'publish_tf', True, 'broadcast TF'):
+        if not common(node, 'publish_tf'):
             return
         try:
             from tf2_msgs.msg import TFMessage

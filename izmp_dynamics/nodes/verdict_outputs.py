@@ -28,7 +28,7 @@ from izmp_dynamics.nodes.messages import (
     vector,
 )
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.nodes.parameters import fixed
+from izmp_dynamics.nodes.parameters import common
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.recent_findings import QOS, EventTopic, RecentFindings
 from izmp_dynamics.nodes.topic_node import TopicNode
@@ -200,14 +200,7 @@ class VerdictOutputs:
     ) -> None:
         self._health, self._root, self._made, self._send = node.health, node.root, made, send
         self._nif, self._broadcaster = node.frame_names.of(node.frame_names.nif), broadcaster
-        name = fixed(
-            node,
-            'evaluation_frame',
-            '',
-            'frame of the points: a link, world, nif, or any frame that TF knows; the root link '
-            'if not given',
-        )
-        self.frame = EvaluationFrame(node, name or node.model.root)
+        self.frame = EvaluationFrame(node, common(node, 'evaluation_frame') or node.model.root)
         live = {
             name: node.advertise(name, message_class(kind), QOS if name == TOPIC else RESULT)
             for name, kind in LIVE.items()
