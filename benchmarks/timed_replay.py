@@ -21,7 +21,7 @@ from izmp_dynamics.cli.main import main
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import Collector
-from izmp_dynamics.results.result_bag import ResultWriter
+from izmp_dynamics.results.files import ResultWriter
 
 
 class Stopwatch:

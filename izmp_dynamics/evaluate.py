@@ -32,8 +32,7 @@ from izmp_dynamics.recording.replay import (
 )
 from izmp_dynamics.report.writer import write_summary
 from izmp_dynamics.results.evaluation import Evaluation
-from izmp_dynamics.results.result_bag import ResultWriter
-from izmp_dynamics.results.result_folder import input_hashes, result_folder
+from izmp_dynamics.results.files import ResultWriter, input_hashes, result_folder
 from izmp_dynamics.verdict.events.event import MSGTYPE, Event, event_message
 from izmp_dynamics.verdict.expect import Expectation, Limits, check_limits, junit_xml
 from izmp_dynamics.verdict.scene import Scene

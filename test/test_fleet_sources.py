@@ -21,7 +21,7 @@ from izmp_dynamics.fleet.campaign import _tasks
 from izmp_dynamics.fleet.robots import RobotFiles, robot_digest
 from izmp_dynamics.fleet.sources import BagSource, find_bags, public
 from izmp_dynamics.fleet.task import Task, content_hash, evaluate
-from izmp_dynamics.results.result_folder import data_hashes
+from izmp_dynamics.results.files import data_hashes
 
 from .conftest import REPOSITORY
 

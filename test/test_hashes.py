@@ -7,7 +7,7 @@ import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.results.result_folder import file_hash, input_hashes
+from izmp_dynamics.results.files import file_hash, input_hashes
 
 ROBOT = Path(__file__).parents[1] / 'robots/biped31/robot.yaml'
 

@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from izmp_dynamics.nodes import receiving
-from izmp_dynamics.nodes.overload import KeptSegments, Losses
-from izmp_dynamics.nodes.receiving import Receiver, Reception
+from izmp_dynamics.nodes.receiving import KeptSegments, Losses, Receiver, Reception
 
 MS, BEGIN = 10**6, 10**18
 PERIOD = 8 * MS

@@ -1,6 +1,6 @@
 """Messages that DDS dropped are noticed by the numbers of those that came."""
 
-from izmp_dynamics.nodes.overload import Losses
+from izmp_dynamics.nodes.receiving import Losses
 
 
 def lost(numbers, publishers=1):

@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.output import Output
-from izmp_dynamics.nodes.overload import Losses
+from izmp_dynamics.nodes.receiving import Losses
 from izmp_dynamics.nodes.registry import node_class
 
 from .node_processes import ROBOT, StandingRobot, free_domain

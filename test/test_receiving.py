@@ -18,9 +18,9 @@ from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.graph_node import MOST_COLLECTED
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
-from izmp_dynamics.nodes.overload import Losses
 from izmp_dynamics.nodes.receiving import (
     REPLACED_AFTER,
+    Losses,
     Receiver,
     Reception,
 )

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.results.result_folder import result_folder
+from izmp_dynamics.results.files import result_folder
 
 from .raising import raising
 

@@ -26,7 +26,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.results.result_folder import result_folder
+from izmp_dynamics.results.files import result_folder
 
 ROBOT, URDF = 'robot.calibrated.yaml', 'robot.calibrated.urdf'
 HTML, JSON = 'report.html', 'report.json'

@@ -10,7 +10,7 @@ from izmp_dynamics.base.errors import FleetError, IzmpError
 from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file, robot_file_path
 from izmp_dynamics.model.urdf import read_urdf
-from izmp_dynamics.results.result_folder import file_hash
+from izmp_dynamics.results.files import file_hash
 
 _BAG = '{bag}'
 """Stands for the folder of the bag in the path of a robot file."""

@@ -26,7 +26,7 @@ from izmp_dynamics.fleet.sources import BagSource
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.results.evaluation import Evaluation
-from izmp_dynamics.results.result_folder import data_hashes, file_hash, input_hashes
+from izmp_dynamics.results.files import data_hashes, file_hash, input_hashes
 from izmp_dynamics.verdict.summary import summary_of
 
 REPORT = ('report.html', 'report.json')

@@ -26,9 +26,9 @@ from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
-from izmp_dynamics.nodes.overload import INSTANTS, KeptSegments
 from izmp_dynamics.nodes.parameters import NodeSettings, common, given_description, result_topic
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
+from izmp_dynamics.nodes.receiving import INSTANTS, KeptSegments
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import MappedReader, reader_of
