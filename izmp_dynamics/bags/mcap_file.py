@@ -422,13 +422,8 @@ def _walk(records: npt.NDArray[np.uint8], found: npt.NDArray[np.int64]) -> tuple
         if opcode in (MESSAGE, SCHEMA, CHANNEL):
             if count < len(found):
                 entry = found[count]
-                entry[0], entry[1], entry[2], entry[3], entry[4] = (
-                    opcode,
-                    channel,
-                    stamp,
-                    begin,
-                    end,
-                )
+                entry[0], entry[1], entry[2] = opcode, channel, stamp
+                entry[3], entry[4] = begin, end
             count += 1
         at = end
     return count, at

@@ -202,16 +202,8 @@ class Collector:
             for name in TRACKS
         )
         alarm, assumed = self._join('fall_alarm'), self._join('fall_assumed')
-        known = {
-            name: self._known(name)
-            for name in (
-                'world_p_root',
-                'world_R_root',
-                'external_force',
-                'up',
-                'fall_probability',
-            )
-        }
+        names = 'world_p_root', 'world_R_root', 'external_force', 'up', 'fall_probability'
+        known = {name: self._known(name) for name in names}
         if known['world_p_root'] is None or known['world_R_root'] is None:
             known |= {'world_p_root': None, 'world_R_root': None}
         return Evaluation(
