@@ -133,14 +133,9 @@ class Reception:
     """A subscription, and what becomes of its messages.
 
     Attributes:
-        create: makes the subscription.
-        destroy: destroys it.
-        msgtype: class of the messages.
-        callback: is given each message.
         losses: notices messages that the middleware dropped.
         lost: is given the number of messages that were skipped.
         raw: whether the callback is given the bytes.
-        topic: its full name.
         dead: whether the subscription is to be replaced.
         second: takes the place of the first when a message comes to it; None: there is no doubt.
         silent_until: a next message will hardly have come before [ns], going by those before.

@@ -173,9 +173,7 @@ class Sensors:
         )
 
     def _subscribe_to_results(self, outputs: Outputs) -> None:
-        for topic, part in GIVEN.items():
-            if part in self._given and part not in LATER:
-                self._subscribe_to_result(topic)
+        self._subscribe_to_given(later=False)
         if self._robot.position is not None and self._given & set(LATER):
             self._node.when_wanted(self._node.wants_pose, self._subscribe_later)
         if 'verdict' in self._computes and self._given:
@@ -188,12 +186,14 @@ class Sensors:
 
     def _subscribe_later(self) -> None:
         self.is_placed = True
-        for topic, part in GIVEN.items():
-            if part in self._given and part in LATER:
-                self._subscribe_to_result(topic)
+        self._subscribe_to_given(later=True)
 
-    def _subscribe_to_result(self, topic: str) -> None:
-        part = GIVEN[topic]
+    def _subscribe_to_given(self, later: bool) -> None:
+        for topic, part in GIVEN.items():
+            if part in self._given and (part in LATER) == later:
+                self._subscribe_to_result(topic, part)
+
+    def _subscribe_to_result(self, topic: str, part: str) -> None:
         take: Callable[[int, Any], None] = partial(self._take, topic)
         if part in ('joints', 'world'):
             take = self._take_kinematics if part == 'joints' else self._take_odometry
