@@ -93,11 +93,7 @@ class GraphNode(TopicNode):
     """Evaluates what it subscribes to, sensors and results of other nodes, message by message."""
 
     def set_up(self) -> None:
-        """Load robot and model, make the evaluator, advertise and subscribe.
-
-        Raises:
-            IzmpError: if that is not possible.
-        """
+        """Load robot and model, make the evaluator, advertise and subscribe."""
         super().set_up()
         self.receiver.handed_out = self.handed_out
         self._collected, self._rates = Collected(), RateWatch()
@@ -144,11 +140,7 @@ class GraphNode(TopicNode):
         self._remark_on_settings(robot)
 
     def make_evaluator(self) -> None:
-        """Make it if the frames of the sensors are known, with the rates learned so far.
-
-        Raises:
-            IzmpError: if that is not possible.
-        """
+        """Make it if the frames of the sensors are known, with the rates learned so far."""
         rig, task = self.sensors.rig(), self.task
         if rig is None:
             return
@@ -368,11 +360,7 @@ class GraphNode(TopicNode):
             compile_stages(rig, given=self._given, computes=self.task.computes)
 
     def adopt(self, robot: RobotFile) -> None:
-        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
-
-        Raises:
-            IzmpError: if the stage cannot be made with it.
-        """
+        """Go on with another robot file, until `cleanup`; the stage is reset, as by settings."""
         self.configure(robot)
         self._settings.robot = robot
 

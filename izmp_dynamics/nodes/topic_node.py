@@ -68,11 +68,7 @@ class TopicNode(ManagedNode):
         self.begin()
 
     def set_up(self) -> None:
-        """Load robot and model.
-
-        Raises:
-            IzmpError: if that is not possible.
-        """
+        """Load robot and model."""
         path, urdf = self._path('robot'), self._path('urdf')
         self._reliable: bool = common(self, 'reliable_inputs')
         if not path:
@@ -165,11 +161,7 @@ class TopicNode(ManagedNode):
 
     @abstractmethod
     def make_evaluator(self) -> None:
-        """Make it if the frames of the sensors are known.
-
-        Raises:
-            IzmpError: if that is not possible.
-        """
+        """Make it if the frames of the sensors are known."""
 
     @abstractmethod
     def adopt(self, robot: RobotFile) -> None:
