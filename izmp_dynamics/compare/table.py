@@ -128,8 +128,7 @@ def _lagged(values: Array) -> Array:
     """Sums of products of values (N,) with those k later, k = 0 … N − 1."""
     size = 2 * len(values)
     spectrum = np.abs(np.fft.rfft(values, size)) ** 2
-    sums: Array = np.fft.irfft(spectrum, size)[: len(values)]
-    return sums
+    return np.fft.irfft(spectrum, size)[: len(values)]
 
 
 HEADINGS = (

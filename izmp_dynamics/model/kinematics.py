@@ -33,8 +33,7 @@ def _column(pose: Array, k: int) -> Vector:
 @inlined
 def z_axis(pose: Array) -> Vector:
     """The third of them; of a body, the axis of its joint."""
-    axis: Vector = _column(pose, 2)
-    return axis
+    return _column(pose, 2)
 
 
 @inlined
@@ -74,8 +73,7 @@ def carry(body: Array, turned: Vector, parent: Array, own: Array) -> Vector:
 @inlined
 def place(joint: Indices, body: Array, q: float, parent: Array, own: Array) -> Vector:
     """Write the pose of a body, as `carry`, from the position of its joint [rad] or [m]."""
-    r: Vector = carry(body, turn(joint, q), parent, own)
-    return r
+    return carry(body, turn(joint, q), parent, own)
 
 
 @inlined

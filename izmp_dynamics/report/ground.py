@@ -194,8 +194,7 @@ def _near_smallest_margin(scene: Scene, summary: Summary, points: dict[str, Arra
 def _central_part(points: Array) -> Array:
     """(2, 2) lower and upper end of what 98 % of points (K, 2) reach over [m]."""
     known = points[np.isfinite(points).all(axis=1)]
-    part: Array = np.percentile(known, (1, 99), axis=0) if len(known) else np.full((2, 2), np.nan)
-    return part
+    return np.percentile(known, (1, 99), axis=0) if len(known) else np.full((2, 2), np.nan)
 
 
 def _outlines(scene: Scene, k: int, frame: str) -> tuple[list[Array], Array | None]:
@@ -272,8 +271,7 @@ def _averaged(scene: Scene, summary: Summary, frame: str, near: Mask | None) -> 
 def _seen(scene: Scene, points: Array, rows: slice, frame: str) -> Array:
     """Points (S, 3) of some rows on the ground (S, 2), in the world or in nif."""
     placed = scene.evaluation.in_world(points[rows], rows) if frame == 'world' else None
-    seen: Array = (scene.level(points[rows], rows) if placed is None else placed)[:, :2]
-    return seen
+    return (scene.level(points[rows], rows) if placed is None else placed)[:, :2]
 
 
 def _place_of_smallest_margin(scene: Scene, summary: Summary, frame: str) -> Array:

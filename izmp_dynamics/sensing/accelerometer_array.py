@@ -198,14 +198,12 @@ def _extent(arms: Array) -> float:
 
 def _row_space(matrix: Array) -> Array:
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
-    space: Array = rows[values > _TOLERANCE]
-    return space
+    return rows[values > _TOLERANCE]
 
 
 def _null_space(matrix: Array) -> Array:
     _, values, rows = np.linalg.svd(matrix)
-    space: Array = rows[np.count_nonzero(values > _TOLERANCE * values[0]) :]
-    return space
+    return rows[np.count_nonzero(values > _TOLERANCE * values[0]) :]
 
 
 def _directions(vectors: Array) -> str:

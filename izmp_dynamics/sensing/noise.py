@@ -84,8 +84,7 @@ def residuals(stamps: Stamps, values: Array) -> Array:
     scaled, used = _residuals(
         np.ascontiguousarray(stamps, np.int64), np.ascontiguousarray(values, np.float64)
     )
-    chosen: Array = scaled[used]
-    return chosen
+    return scaled[used]
 
 
 @kernel

@@ -71,5 +71,4 @@ def _turned(vectors: Array, source: Array, target: Array) -> Array:
     cosine = np.sum(source * target, axis=1, keepdims=True)
     cross = np.cross(axis, vectors)
     known = cosine >= np.cos(np.deg2rad(LARGEST_CORRECTION))
-    turned: Array = vectors + cross + np.cross(axis, cross) / np.where(known, 1.0 + cosine, np.nan)
-    return turned
+    return vectors + cross + np.cross(axis, cross) / np.where(known, 1.0 + cosine, np.nan)

@@ -29,8 +29,7 @@ def plane_axes(normal: Array) -> Array:
         (…, 2, 3) unit vectors in the plane; with the normal they make a right-handed frame.
     """
     normals = np.ascontiguousarray(normal, dtype=np.float64)
-    axes: Array = _plane_axes(normals.reshape(-1, 3)).reshape(*normals.shape[:-1], 2, 3)
-    return axes
+    return _plane_axes(normals.reshape(-1, 3)).reshape(*normals.shape[:-1], 2, 3)
 
 
 @kernel
@@ -255,8 +254,7 @@ def _hull(corners: Array) -> Array:
             size -= 1
         hull[size, 0], hull[size, 1] = point[0], point[1]
         size += 1
-    polygon: Array = hull[: max(size - 1, 1)]  # the last point is the first one again
-    return polygon
+    return hull[: max(size - 1, 1)]  # the last point is the first one again
 
 
 @kernel

@@ -294,5 +294,4 @@ class _Stance:
 
 def leg_columns(model: RobotModel, sole: str) -> Indices:
     """Return the columns in q of the joints between the root and a sole, from the root on."""
-    columns: Indices = model.joints[model.chain(sole), DRIVER]
-    return columns
+    return model.joints[model.chain(sole), DRIVER]

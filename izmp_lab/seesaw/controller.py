@@ -265,5 +265,4 @@ def _angular_integral(J: Array, centroidal: Array) -> Array:
     The root moves as the soles, at rest, make it.
     """
     root = -np.linalg.lstsq(J[:, :6], J[:, 6:], rcond=None)[0]
-    integral: Array = centroidal[3:, :6] @ root + centroidal[3:, 6:]
-    return integral
+    return centroidal[3:, :6] @ root + centroidal[3:, 6:]

@@ -217,15 +217,13 @@ class CoupledTerms:
 
     @cached_property
     def _inverse_board_mass(self) -> Array:
-        inverse: Array = np.diag(1.0 / np.diag(self.board.M))
-        return inverse
+        return np.diag(1.0 / np.diag(self.board.M))
 
     @cached_property
     def _rolling(self) -> Array:
         """(6, 6) what the ground leaves of a wrench on the board: 1 − J_sᵀ Γ⁻¹ J_s M_s⁻¹."""
         J, inverse = self.board.J_ground, self._inverse_board_mass
-        remainder: Array = np.eye(6) - self.ground_on_board @ J @ inverse
-        return remainder
+        return np.eye(6) - self.ground_on_board @ J @ inverse
 
     @cached_property
     def A_board(self) -> Array:
@@ -258,15 +256,13 @@ class CoupledTerms:
         turn = np.kron(np.eye(2), self.board.R)
         robot = self._to_total(self.body.com) @ self.body.momentum
         board = self._to_total(self.board.com) @ turn @ self.board.M @ self.board.nu
-        momentum: Array = robot + board
-        return momentum
+        return robot + board
 
     @cached_property
     def _ground_about_total(self) -> Array:
         """(6, 5): J_tᵀ Γ⁻¹, the wrench of the ground about the common centre of mass."""
         turn = np.kron(np.eye(2), self.board.R)
-        wrench: Array = self._to_total(self.board.com) @ turn @ self.ground_on_board
-        return wrench
+        return self._to_total(self.board.com) @ turn @ self.ground_on_board
 
     @cached_property
     def A_total(self) -> Array:

@@ -176,13 +176,11 @@ class KktPlant:
 
     def _correction(self, velocity: Array, error: Array) -> Array:
         rate = _CORRECTION / self.time_step
-        correction: Array = 2.0 * rate * velocity + rate**2 * error
-        return correction
+        return 2.0 * rate * velocity + rate**2 * error
 
     def _axis(self, board: RigidState) -> Array:
         """Return the axis of the cylinder, above the board's frame, in the world (3,) [m]."""
-        axis: Array = board.position + board.rotation @ [0.0, 0.0, self.seesaw.axis_height]
-        return axis
+        return board.position + board.rotation @ [0.0, 0.0, self.seesaw.axis_height]
 
     def _check(self, state: BalanceState) -> None:
         if not state.finite or np.abs(state.qd).max() > _FASTEST:
@@ -274,8 +272,7 @@ def rate(
 ) -> Array:
     """Differentiate a quantity along a motion by a central difference of ± `step` [s]."""
     ahead, behind = (quantity(_advanced(state, motion, side * step)) for side in (1, -1))
-    change: Array = (ahead - behind) / (2.0 * step)
-    return change
+    return (ahead - behind) / (2.0 * step)
 
 
 def terms_of(plant: KktPlant, state: BalanceState) -> CoupledTerms:

@@ -72,8 +72,7 @@ class WhiteNoise:
         blocks = range(first // _BLOCK, (first + count - 1) // _BLOCK + 1)
         noise = np.concatenate([self._block(block) for block in blocks])
         start = first - blocks[0] * _BLOCK
-        samples: Array = self.sigma * noise[start : start + count]
-        return samples
+        return self.sigma * noise[start : start + count]
 
     def update(self) -> Array:
         """Noise (width,) of the next sample."""

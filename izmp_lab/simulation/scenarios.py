@@ -86,8 +86,7 @@ class SimulatedWalk:
         ahead /= np.linalg.norm(ahead)
         left = np.cross([0.0, 0.0, 1.0], ahead)
         off = self.run.truth.root.position[-1] - plan.position[row]
-        components: Array = np.array([ahead @ off, left @ off, off[2]])
-        return components
+        return np.array([ahead @ off, left @ off, off[2]])
 
     @property
     def cop_rms(self) -> Array:
@@ -116,8 +115,7 @@ class SimulatedWalk:
     def _rows(self) -> Indices:
         """(T,) rows of the plan that belong to the instants of the run."""
         rows = np.round(seconds(self.run.stamps) / self.planned.plan.time_step).astype(np.int64)
-        limited: Indices = np.minimum(rows, len(self.planned.plan) - 1)
-        return limited
+        return np.minimum(rows, len(self.planned.plan) - 1)
 
 
 def simulate_walk(

@@ -111,8 +111,7 @@ class Uneven:
 
     def _nodes(self) -> Array:
         count = int(np.ceil(self.half_size / self.cell))
-        nodes: Array = self.cell * np.arange(-count, count + 1, dtype=np.float64)
-        return nodes
+        return self.cell * np.arange(-count, count + 1, dtype=np.float64)
 
 
 def plane_under(terrain: Terrain, corners: Array) -> tuple[Array, Array]:

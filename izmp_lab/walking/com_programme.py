@@ -111,8 +111,7 @@ class Body:
 
     def zmp_shift(self, momentum_rate: Array) -> Array:
         """Return how far a rate of angular momentum (…, 3) [N·m] moves the ZMP, (…, 2) [m]."""
-        shift: Array = momentum_rate[..., [1, 0]] * [-1.0, 1.0] / self.weight
-        return shift
+        return momentum_rate[..., [1, 0]] * [-1.0, 1.0] / self.weight
 
 
 class ComProgramme:
@@ -221,8 +220,7 @@ class ComProgramme:
 
     def _zmp(self, times: Array) -> Array:
         ratio = self.body.height / self.body.gravity
-        zmp: Array = self.spline.basis(times) - ratio * self.spline.basis(times, 2)
-        return zmp
+        return self.spline.basis(times) - ratio * self.spline.basis(times, 2)
 
     def _conditions(
         self, course: Course, time: float, fixed: Array, shift: Array

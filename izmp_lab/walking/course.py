@@ -86,8 +86,7 @@ def swing_pose(
 
 def minimum_jerk(u: Array) -> Array:
     """Rise from 0 to 1 with velocity and acceleration zero at both ends (Flash & Hogan, 1985)."""
-    rise: Array = u**3 * (10.0 + u * (-15.0 + 6.0 * u))
-    return rise
+    return u**3 * (10.0 + u * (-15.0 + 6.0 * u))
 
 
 _Edges = tuple[Array, Array]
@@ -262,8 +261,7 @@ def heading(feet: tuple[PlannedFoot, PlannedFoot]) -> Array:
     """Return the heading (T,) between those of two feet [rad], without jumps."""
     left, right = (np.arctan2(foot.rotation[:, 1, 0], foot.rotation[:, 0, 0]) for foot in feet)
     apart = np.mod(right - left + np.pi, 2.0 * np.pi) - np.pi
-    between: Array = np.unwrap(left + 0.5 * apart)
-    return between
+    return np.unwrap(left + 0.5 * apart)
 
 
 def upright(yaw: Array) -> Array:

@@ -52,8 +52,7 @@ def _coupling(zmp: Array, height: Array, time_step: float, gravity: float) -> Ar
     """(T,) (z − p_z) / (g + z̈) / Δt² [-]."""
     rise = np.zeros(len(height))
     rise[1:-1] = (height[2:] - 2.0 * height[1:-1] + height[:-2]) / time_step**2
-    coupling: Array = (height - zmp[:, 2]) / (gravity + rise) / time_step**2
-    return coupling
+    return (height - zmp[:, 2]) / (gravity + rise) / time_step**2
 
 
 LEAST_LOAD = 0.05
@@ -154,16 +153,14 @@ def _smooth(error: Array) -> Array:
     Alternating errors vanish, which the cart-table's second difference sees smaller than they are
     and would make grow from pass to pass.
     """
-    smoothed: Array = 0.25 * error[:-2] + 0.5 * error[1:-1] + 0.25 * error[2:]
-    return smoothed
+    return 0.25 * error[:-2] + 0.5 * error[1:-1] + 0.25 * error[2:]
 
 
 def _course_on_level_ground(biped: Biped, task: Task) -> Array:
     """Return the course of the CoM along x (T,) [m], were the ground level."""
     zmp = task.zmp.point * [1.0, 1.0, 0.0]
     height = task.height(zmp[:1, 0]).repeat(len(zmp))
-    course: Array = com_over_zmp(zmp, height, task.time_step, biped.gravity)[:, 0]
-    return course
+    return com_over_zmp(zmp, height, task.time_step, biped.gravity)[:, 0]
 
 
 def _com(biped: Biped, task: Task, zmp: Array, x: Array) -> Array:

@@ -114,8 +114,7 @@ class StepTiming:
     def times(self) -> Array:
         """(T,) all instants [s]; the last one is not before the end of the walk."""
         rows = int(np.ceil(self.duration / self.time_step - 1e-9)) + 1
-        times: Array = self.time_step * np.arange(rows, dtype=np.float64)
-        return times
+        return self.time_step * np.arange(rows, dtype=np.float64)
 
     def steps_between(self, start: float, end: float) -> range:
         """Return the indices of all steps that take place, in part at least, between two times."""
@@ -155,8 +154,7 @@ class Foothold:
 
     def point(self, ahead: float) -> Array:
         """Return the point of the sole this far ahead of its origin [m], in the world (3,)."""
-        point: Array = self.position + ahead * self.rotation[:, 0]
-        return point
+        return self.position + ahead * self.rotation[:, 0]
 
 
 @dataclass(frozen=True)

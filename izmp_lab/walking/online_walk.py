@@ -76,8 +76,7 @@ class WalkCommand:
     def _middle(self, stance: Foothold) -> np.ndarray:
         """Point of the path beside a foothold (3,) [m]."""
         side = 0.5 * self.width * (1.0 if stance.foot == RIGHT else -1.0)
-        middle: np.ndarray = stance.position + side * stance.rotation[:, 1]
-        return middle
+        return stance.position + side * stance.rotation[:, 1]
 
 
 def _rotation(angle: float) -> np.ndarray:

@@ -21,8 +21,7 @@ def smooth_step(phase: npt.ArrayLike) -> Array:
         phase: any shape; the rise takes place between 0 and 1.
     """
     u = np.clip(np.asarray(phase, dtype=np.float64), 0.0, 1.0)
-    rise: Array = u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u)))
-    return rise
+    return u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u)))
 
 
 def window(times: Array, start: float, end: float, ramp: float) -> Array:
@@ -157,8 +156,7 @@ def continuous(quaternions: Array) -> Array:
 def _vector_of_conjugate_product(p_xyzw: Array, r_xyzw: Array) -> Array:
     p, p_w = p_xyzw[:, :3], p_xyzw[:, 3:]
     r, r_w = r_xyzw[:, :3], r_xyzw[:, 3:]
-    product: Array = p_w * r - r_w * p - np.cross(p, r)
-    return product
+    return p_w * r - r_w * p - np.cross(p, r)
 
 
 _ARRAYS = ('q', 'qd', 'qdd', 'feed_forward', 'zmp', 'com')
@@ -276,8 +274,7 @@ class MotionPlan:
     @property
     def times(self) -> Array:
         """(T,) times of the rows [s]."""
-        times: Array = self.time_step * np.arange(len(self), dtype=np.float64)
-        return times
+        return self.time_step * np.arange(len(self), dtype=np.float64)
 
     @property
     def duration(self) -> float:

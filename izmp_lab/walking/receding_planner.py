@@ -68,8 +68,7 @@ class WindowPlan:
         """Position [m], velocity and acceleration at a time in x and y, (3, 2)."""
         at = np.array([time - self.time])
         rows = np.vstack([self.spline.basis(at, order) for order in range(3)])
-        state: Array = rows @ self.control
-        return state
+        return rows @ self.control
 
 
 def at(times: Array) -> Place:

@@ -121,8 +121,7 @@ class PlannedWalk:
     def zmp_errors(self) -> Array:
         """(T, 2) distance of the ZMP of all bodies from the wanted one in x and y [m]."""
         assert self.plan.zmp is not None
-        errors: Array = (self.plan.zmp - self.zmp_reference.point)[:, :2]
-        return errors
+        return (self.plan.zmp - self.zmp_reference.point)[:, :2]
 
 
 def plan_walk(biped: Biped, parameters: WalkParameters | None = None) -> PlannedWalk:

@@ -115,8 +115,7 @@ class MomentumParameters:
     @property
     def knots(self) -> Array:
         """(pieces + 1,) times of the control points of the angular momentum [s]."""
-        times: Array = self.interval * np.arange(self.pieces + 1, dtype=np.float64)
-        return times
+        return self.interval * np.arange(self.pieces + 1, dtype=np.float64)
 
     def nodes_in_cycle(self, cycle: int) -> Array:
         """(K,) times of the nodes in a cycle, since its beginning [s]."""

@@ -171,8 +171,7 @@ def _scene(scene: Scene, playback: Playback, shapes: list[Shape], block: Block) 
 
 def _micrometres(points: Array) -> Array:
     """Points [m] without the digits below, which would make the page larger."""
-    rounded: Array = np.round(points, 6) + 0.0
-    return rounded
+    return np.round(points, 6) + 0.0
 
 
 def _shortened(values: Array) -> Array:

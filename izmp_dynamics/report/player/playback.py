@@ -211,8 +211,7 @@ def _held(values: Array) -> Array:
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return np.zeros(len(values))
-    bridged: Array = np.interp(np.arange(len(values)), known, values[known])
-    return bridged
+    return np.interp(np.arange(len(values)), known, values[known])
 
 
 def _bridged(R: Array, p: Array, known: npt.NDArray[np.bool_]) -> tuple[Array, Array]:

@@ -218,8 +218,7 @@ def share(points: Arrays) -> float:
 
 
 def _judged(points: Arrays) -> npt.NDArray[np.bool_]:
-    rows: npt.NDArray[np.bool_] = (points['times'] >= _SETTLED) & ~points['pushed']
-    return rows
+    return (points['times'] >= _SETTLED) & ~points['pushed']
 
 
 def _known(points: Arrays) -> npt.NDArray[np.bool_]:

@@ -362,5 +362,4 @@ class Execution:
 
     def _above_ground(self, places: Array) -> Array:
         """Heights (…) of places (…, 3) of the world above the ground [m]."""
-        heights: Array = places[..., 2] - self.plant.terrain.height(places[..., :2])
-        return heights
+        return places[..., 2] - self.plant.terrain.height(places[..., :2])

@@ -354,8 +354,7 @@ def _pose(mount: FrameMount) -> dict[str, Array]:
 
 
 def _quaternion_wxyz(R: Array) -> Array:
-    quaternion: Array = np.roll(from_matrices(R).as_quat(), 1)
-    return quaternion
+    return np.roll(from_matrices(R).as_quat(), 1)
 
 
 def _padded(*values: float) -> list[float]:

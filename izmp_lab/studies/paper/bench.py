@@ -233,8 +233,7 @@ class Bench:
             sampled.wrench(), sampled.covariance(noise), plane.normal[rows], plane.point[rows]
         )
         R = ground.nif_R_root[rows]
-        in_nif: Array = R @ in_root @ np.swapaxes(R, 1, 2)
-        return in_nif
+        return R @ in_root @ np.swapaxes(R, 1, 2)
 
 
 @dataclass(frozen=True)
