@@ -22,6 +22,7 @@ try:
     from matplotlib.figure import Figure as Canvas
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
+    from matplotlib.ticker import NullFormatter
 except ImportError as error:
     raise MissingDependencyError(
         'matplotlib', 'Drawing a picture', 'pip install matplotlib'
@@ -199,11 +200,7 @@ def _legend_columns(legend: Sequence[Entry], width: float) -> int:
 def log_ticks(axis: Any, values: Sequence[float]) -> None:
     """Label a logarithmic axis (`ax.xaxis` or `ax.yaxis`) at these values only."""
     axis.set_ticks(values, [f'{value:g}' for value in values])
-    axis.set_minor_formatter(_no_label)
-
-
-def _no_label(value: float, position: int | None = None) -> str:
-    return ''
+    axis.set_minor_formatter(NullFormatter())
 
 
 def series(look: Look, method: str, **style: Any) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def add_seesaw(motions: Any) -> None:
 def run_seesaw(options: argparse.Namespace) -> int:
     """Check the loop, simulate, record and sum up."""
     from izmp_lab.seesaw.scenario import simulate_seesaw
+    from izmp_lab.simulation.physics import Shove
 
     controller = _controller(options)
     with progress_bar('Simulating', options.quiet) as progress:
@@ -66,7 +67,7 @@ def run_seesaw(options: argparse.Namespace) -> int:
             options.output,
             plant=options.plant,
             duration=options.duration,
-            pushes=_pushes(options),
+            pushes=[Shove.parse(text) for text in options.push],
             storage=options.storage,
             overwrite=options.overwrite,
             progress=progress,
@@ -104,12 +105,6 @@ def _controller(options: argparse.Namespace) -> Any:
         damping = np.full(robot.model.dof, options.damping)
         robot = dataclasses.replace(robot, damping=damping)
     return MomentumController.named(robot, options.controller, options.gains, options.reference)
-
-
-def _pushes(options: argparse.Namespace) -> Any:
-    from izmp_lab.simulation.physics import Shove
-
-    return [Shove.parse(text) for text in options.push]
 
 
 BIPED31 = 'robots/biped31/robot.yaml'

@@ -126,9 +126,8 @@ class WholeBodyControl:
         base = np.linalg.inv(M[:6] @ A)
         turns = (base @ forces[:, :6].T)[3:]
         rest = (base @ (h[:6] + M[:6] @ b))[3:]
-        found = self._forces(
-            com, turns, self._turn_wanted(data) + rest, self._shares(time, standing)
-        )
+        shares = np.maximum(self.gait.shares(time)[standing], 1e-3)
+        found = self._forces(com, turns, self._turn_wanted(data) + rest, shares)
         a = base @ (forces[:, :6].T @ found - h[:6] - M[:6] @ b)
         torques = M @ (A @ a + b) + h - forces.T @ found
         set_points: Array = data.qpos[plant.q_columns] + torques[plant.v_columns]
@@ -187,10 +186,6 @@ class WholeBodyControl:
         off = start + p - data.site_xpos[self.feet[foot][0]]
         wanted: Array = a + stiffness * off + damping * (v - velocity)
         return wanted
-
-    def _shares(self, time: float, standing: list[int]) -> Array:
-        shares: Array = np.maximum(self.gait.shares(time)[standing], 1e-3)
-        return shares
 
     def _forces(self, com: Array, turns: Array, turn: Array, shares: Array) -> Array:
         """Contact forces (3 S,) of the S feet on the ground [N].

@@ -108,14 +108,6 @@ CRAWL_MARGIN = 30.0
 """Least margin of a crawl [mm]."""
 
 
-def _walks(study: QuadrupedStudy) -> dict[Any, Run]:
-    return {(robot, gait): study.walk(robot, gait) for robot in study.robots for gait in LIMITS}
-
-
-def _pushed(study: QuadrupedStudy) -> dict[Any, Run]:
-    return {robot: study.walk(robot, 'trot', PUSHES[robot]) for robot in study.robots}
-
-
 def _gaps(walk: Arrays) -> np.ndarray:
     """Distances (K,) of IZMP and true CoP [mm]; NaN where there is none, and where one pushes."""
     gap = 1e3 * np.linalg.norm(walk['izmp'] - walk['cop'], axis=1)
@@ -126,7 +118,7 @@ def _stands(walk: Arrays) -> bool:
     return not str(walk['fall'])
 
 
-@figure(_walks)
+@figure(lambda study: {(r, gait): study.walk(r, gait) for r in study.robots for gait in LIMITS})
 def gaps(study: QuadrupedStudy, found: Walks) -> Picture:
     names = [f'{ROBOTS[robot]}, {gait}' for robot, gait in found]
     distances = {key: _gaps(walk) for key, walk in found.items()}
@@ -232,7 +224,7 @@ def crawl(study: QuadrupedStudy, found: Walks) -> Picture:
     )  # fmt: skip
 
 
-@figure(_pushed)
+@figure(lambda study: {robot: study.walk(robot, 'trot', PUSHES[robot]) for robot in study.robots})
 def push(study: QuadrupedStudy, found: Walks) -> Picture:
     def draw(look: Look, width: float) -> Any:
         legend = [

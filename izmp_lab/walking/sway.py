@@ -96,7 +96,8 @@ def plan_sway(
     times: Array = time_step * np.arange(rows, dtype=np.float64)
     course = _course(parameters, times)
     q = _upper_body(model, course)
-    soles = [_standing_sole(model, leg) for leg in legs]
+    stretched = np.zeros(model.dof)  # the soles are on the ground, below where they are then
+    soles = [model.frame_pose(leg.sole, stretched)[1] * [1.0, 1.0, 0.0] for leg in legs]
     offset, rotation = _pelvis(parameters, course)
     position = _standing_root(model, legs, soles, q[0], parameters) + offset
     _solve_legs(q, legs, soles, position, rotation)
@@ -149,12 +150,6 @@ def _upper_body(model: RobotModel, course: dict[str, Array]) -> Array:
     for part, gesture in BIPED31_GESTURES.items():
         q += np.outer(course[part], posture_of(model, gesture))
     return q
-
-
-def _standing_sole(model: RobotModel, leg: Leg) -> Array:
-    """Place of a sole in the world, below its hip as with stretched legs, (3,) [m]."""
-    _, p_sole = model.frame_pose(leg.sole, np.zeros(model.dof))
-    return p_sole * [1.0, 1.0, 0.0]
 
 
 def _standing_root(

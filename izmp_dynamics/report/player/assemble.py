@@ -1,6 +1,6 @@
 """The player as HTML: numbers, texts and code in one piece that needs nothing else."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
         return ''
     block = Block()
     document = player_document(scene, summary, plots, block)
+    alarm = summary.fall_alarm
+    alarms = [] if alarm is None else [f'Fall alarm: {alarm.sentence}']
     return template(__package__, TEMPLATE).render(
         document=json_for_script(document),
         block=block.text,
@@ -59,7 +61,7 @@ def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
         styles=styles_of_uplot + text_file(__package__, STYLE),
         scripts='\n'.join(text_file(__package__, name) for name in SCRIPTS),
         remark=document['remark'],
-        findings=[*_alarm(summary), *summary.remarks],
+        findings=[*alarms, *summary.remarks],
     )
 
 
@@ -88,11 +90,6 @@ def player_document(
         'panels': [_series(plot, block) for plot in plots],
         'scene': _scene(scene, playback, shapes, block),
     }
-
-
-def _alarm(summary: Summary) -> Iterator[str]:
-    if summary.fall_alarm is not None:
-        yield f'Fall alarm: {summary.fall_alarm.sentence}'
 
 
 def _listed(event: Event) -> dict[str, Any]:

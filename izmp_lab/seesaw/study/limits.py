@@ -89,7 +89,8 @@ def _facts(tracks: Mapping[tuple[str, str], Track]) -> Iterator[Fact]:
     yield Fact('given_ratio', 'CoM gains of mixed: robot over mixed', given / mixed, '', 1)
     yield Fact('without_robot', 'robot, and without the integral', without, 'mm', 2)
     for name in CONTROLLERS:
-        late = _late(tracks[WITHOUT, name])
+        track = tracks[WITHOUT, name]
+        late = track.rmse(float(track.times[-1]) - SETTLING)
         yield Fact(f'late_{name}', f'no integral, last two periods: {name}', late, 'mm', 2)
         value, label = error[TUNED, name], f'tuned gains: {name}'
         sound = tracks[TUNED, name].sound
@@ -100,11 +101,6 @@ def _facts(tracks: Mapping[tuple[str, str], Track]) -> Iterator[Fact]:
     holds = ratio > 1 and all(tracks[TUNED, name].sound for name in CONTROLLERS)
     label = 'tuned gains: robot over mixed'
     yield Fact('tuned_ratio', label, ratio, '', 1, wanted='> 1', holds=holds)
-
-
-def _late(track: Track) -> float:
-    """RMS error of the last two periods [mm]."""
-    return track.rmse(float(track.times[-1]) - SETTLING)
 
 
 LEAST = 600.0

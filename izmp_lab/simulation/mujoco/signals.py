@@ -136,7 +136,8 @@ def simulated_run(
         return values
 
     imu = file.imu.topic
-    ground = _ground(plant, samples)
+    board = plant.board
+    ground = None if board is None else _motion(samples, board.q_column, board.v_column)
     truth = _truth(plant, samples, ground)
     return SimulatedRun(
         motion=motion,
@@ -193,12 +194,6 @@ def _motion(samples: StepSamples, q: int, v: int) -> RootMotion:
         acceleration=samples.qacc[:, v : v + 3],
         angular_acceleration=samples.qacc[:, v + 3 : v + 6],
     )
-
-
-def _ground(plant: MujocoRobot, samples: StepSamples) -> RootMotion | None:
-    """Motion of the board that the robot stands on; None if it stands on the terrain."""
-    board = plant.board
-    return None if board is None else _motion(samples, board.q_column, board.v_column)
 
 
 def _truth(plant: MujocoRobot, samples: StepSamples, ground: RootMotion | None) -> Truth:

@@ -39,6 +39,7 @@ from izmp_lab.studies.paper.sensors import (
     gyro_weights,
     joint_state,
     root_velocity,
+    white_noise,
 )
 from izmp_lab.studies.paper.trial import Setup, WalkTruth
 
@@ -314,11 +315,11 @@ class Sampled:
         trial, setup, sensors, bus = self.trial, self.setup, self.bench.sensors, self.rows.bus
         actuator, rate = self.rows.actuator, setup.actuator
         omega = trial.angular_velocity[actuator]
-        omega = omega + sensors.gyro_noise(noise, seed, rate, len(omega))
+        omega = omega + white_noise(noise, 'gyroscope', seed, rate, len(omega))
         averaged = setup.convention == 'paper'
         readings = {
             sensor.name: sensors.readings(trial, sensor, actuator, averaged)
-            + sensors.accelerometer_noise(sensor, noise, seed, rate, len(omega))
+            + white_noise(noise, sensor.name, seed, rate, len(omega), len(sensor.axes))
             for sensor in sensors.used(setup)
         }
         stamps = trial.stamps[actuator]
@@ -347,7 +348,7 @@ class Sampled:
         R = trial.rotation[rows]
         qd = joint_state(setup, stamps, q).qd
         velocity = root_velocity(setup, stamps, position, R)
-        velocity = velocity + bench.sensors.velocity_noise(noise, seed, setup.actuator, len(rows))
+        velocity = velocity + white_noise(noise, 'velocity', seed, setup.actuator, len(rows))
         used = self.rows.differenced(setup)
         R, p = R[used], position[used]
         method = IrMd(bench.model, bench.file.gravity, setup.quotient)

@@ -270,7 +270,10 @@ SETUPS = (*PAPER_SETUPS, *(setup.aligned() for setup in PAPER_SETUPS))
 @figure(lambda study: {setup.name: study.spread(setup) for setup in SETUPS})
 def prediction(study: PaperStudy, spreads: dict[str, Arrays]) -> Picture:
     sizes = {
-        name: {kind: 1e3 * _rms(run[kind]) for kind in ('predicted', 'observed')}
+        name: {
+            kind: 1e3 * np.sqrt(np.nanmean(run[kind] ** 2, axis=0))
+            for kind in ('predicted', 'observed')
+        }
         for name, run in spreads.items()
     }
 
@@ -346,12 +349,6 @@ def _prediction_facts(study: PaperStudy, sizes: dict[str, Any]) -> tuple[Fact, .
         ]  # fmt: skip
     label = 'largest difference of predicted and observed σ'
     return (*facts, at_most('worst', label, worst, LARGEST_DEVIATION, '%', 1))
-
-
-def _rms(values: Array) -> Array:
-    """(2,) root of the mean square over the instants."""
-    root: Array = np.sqrt(np.nanmean(values**2, axis=0))
-    return root
 
 
 def _force_noise(study: PaperStudy, setup: Setup) -> float:

@@ -121,28 +121,18 @@ class RootSensors:
             force = force + np.cross(w, np.cross(w, p))
         return sensor.readings(force @ sensor.root_R_sensor)
 
-    def accelerometer_noise(
-        self, sensor: Accelerometer, noise: Densities | None, seed: int, rate: float, count: int
-    ) -> Array:
-        """(count, k) noise of an accelerometer [m/s²]; zero without noise."""
-        width = len(sensor.axes)
-        if noise is None:
-            return np.zeros((1, width))
-        return WhiteNoise(seed, sensor.name, micro_g(noise.accelerometer), rate, width).batch(
-            count
-        )
 
-    def gyro_noise(self, noise: Densities | None, seed: int, rate: float, count: int) -> Array:
-        """(count, 3) noise of the gyroscope [rad/s]; zero without noise."""
-        if noise is None:
-            return np.zeros((1, 3))
-        return WhiteNoise(seed, 'gyroscope', degrees(noise.gyroscope), rate).batch(count)
+def white_noise(
+    noise: Densities | None, name: str, seed: int, rate: float, count: int, width: int = 3
+) -> Array:
+    """(count, width) noise of 'gyroscope', 'velocity' or an accelerometer; zero without noise.
 
-    def velocity_noise(self, noise: Densities | None, seed: int, rate: float, count: int) -> Array:
-        """(count, 3) noise of the linear velocity [m/s], with the accelerometer's number."""
-        if noise is None:
-            return np.zeros((1, 3))
-        return WhiteNoise(seed, 'velocity', micro_g(noise.accelerometer), rate).batch(count)
+    The linear velocity [m/s] has the accelerometer's number.
+    """
+    if noise is None:
+        return np.zeros((1, width))
+    density = degrees(noise.gyroscope) if name == 'gyroscope' else micro_g(noise.accelerometer)
+    return WhiteNoise(seed, name, density, rate, width).batch(count)
 
 
 GAP = 1.5

@@ -16,7 +16,7 @@ from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.noisy_signals import WhiteNoise
 from izmp_lab.studies.paper.bench import Bench, Ground
-from izmp_lab.studies.paper.sensors import Densities, Rows
+from izmp_lab.studies.paper.sensors import Densities, Rows, white_noise
 from izmp_lab.studies.paper.trial import REFERENCE_RATE, Setup, WalkCase, WalkTruth, simulate_trial
 from izmp_lab.studies.runs import Arrays, RobotKey
 from izmp_lab.studies.tipping_arm import arm_of_wrench
@@ -227,15 +227,15 @@ def sensor_noise(robot: RobotKey, trial: WalkTruth, noise: Densities) -> Arrays:
         rate (1,) [Hz]; count (3,) numbers of samples, rms (3,) of the accelerometers [m/s²], the
         gyroscope [rad/s] and the linear velocity [m/s].
     """
-    sensors, count = bench_of(robot.file).sensors, len(trial)
+    count = len(trial)
     accelerometers = [
-        sensors.accelerometer_noise(sensor, noise, 0, trial.rate, count)
-        for sensor in sensors.accelerometers
+        white_noise(noise, sensor.name, 0, trial.rate, count, len(sensor.axes))
+        for sensor in bench_of(robot.file).sensors.accelerometers
     ]
     drawn = (
         np.concatenate([values.ravel() for values in accelerometers]),
-        sensors.gyro_noise(noise, 0, trial.rate, count).ravel(),
-        sensors.velocity_noise(noise, 0, trial.rate, count).ravel(),
+        white_noise(noise, 'gyroscope', 0, trial.rate, count).ravel(),
+        white_noise(noise, 'velocity', 0, trial.rate, count).ravel(),
     )
     return {
         'rate': np.array([trial.rate]),
