@@ -17,11 +17,10 @@ from izmp_dynamics.cli.main import _parser, commands
 from izmp_dynamics.cli.process import VARIABLES
 from izmp_dynamics.model.robot_file import load_robot_file
 
-from . import test_bad_input as bad
 from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
 from .command_line import assert_nothing_else, assert_refused, assert_whole, izmp
 from .small_robot import SMALL_ROBOT
-from .test_bad_input import BIPED31
+from .test_bad_input import BIPED31, NOTED, REFUSED, WRENCH, all_of, scaled
 
 
 @pytest.fixture
@@ -209,31 +208,29 @@ def test_check_names_the_topics_that_are_not_used(corrupted):
 
 
 def test_check_shows_what_is_in_a_bag_that_cannot_be_used(corrupted):
-    outcome = corrupted(bad.no_joint_states).check()
+    outcome = corrupted(REFUSED['no_joint_states'][0]).check()
     assert outcome.status == 1
     assert 'Topics in the bag' in outcome.out
     assert re.search(r'/imu +sensor_msgs/msg/Imu +1000', outcome.out)
     assert outcome.out.endswith('This recording cannot be replayed with this robot file.')
 
 
-def a_load_of_a_quarter(draft, robot):
-    """Feet that carry more than the URDF weighs: the URDF lacks a fifth of the mass."""
-    for topic in (LEFT, RIGHT):
-        for path in ('wrench.force', 'wrench.torque'):
-            draft[topic][path] *= 1.25
-
-
 @pytest.mark.parametrize(
     ('damage', 'severity', 'kind'),
     [
-        (bad.no_joint_states, 'error', 'not_in_bag'),
-        (bad.forces_of_the_other_sign, 'warning', 'foot_pulls'),
-        (bad.an_imu_without_gravity, 'error', 'gravity_removed'),
-        (bad.a_tilted_imu, 'warning', 'tilted_force'),
-        (a_load_of_a_quarter, 'warning', 'mean_foot_force'),
-        (bad.an_imu_with_another_clock, 'error', 'no_common_time'),
-        (bad.a_second_publisher_that_lags, 'warning', 'two_publishers'),
-        (bad.no_position, 'note', 'not_in_bag'),
+        (REFUSED['no_joint_states'][0], 'error', 'not_in_bag'),
+        (NOTED['forces_of_the_other_sign'][0], 'warning', 'foot_pulls'),
+        (REFUSED['an_imu_without_gravity'][0], 'error', 'gravity_removed'),
+        (NOTED['a_tilted_imu'][0], 'warning', 'tilted_force'),
+        # feet that carry more than the URDF weighs: the URDF lacks a fifth of the mass
+        (
+            all_of(scaled(1.25, LEFT, *WRENCH), scaled(1.25, RIGHT, *WRENCH)),
+            'warning',
+            'mean_foot_force',
+        ),
+        (REFUSED['an_imu_with_another_clock'][0], 'error', 'no_common_time'),
+        (NOTED['a_second_publisher_that_lags'][0], 'warning', 'two_publishers'),
+        (NOTED['no_position'][0], 'note', 'not_in_bag'),
     ],
 )
 def test_check_prints_every_finding_with_its_remedy(corrupted, damage, severity, kind):
