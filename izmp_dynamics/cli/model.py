@@ -2,11 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from izmp_dynamics.model.robot_file import RobotFile
-    from izmp_dynamics.model.robot_model import RobotModel
+from typing import Any
 
 from izmp_dynamics.cli.terminal import add_json_option
 from izmp_dynamics.files.plain_json import as_json
@@ -37,7 +33,15 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the model; 1 if it cannot be used."""
-    from izmp_dynamics.cli.model_view import model_facts, show_model, show_problems
+    from izmp_dynamics.cli.model_view import (
+        folds,
+        hidden_links,
+        model_facts,
+        sensor_frames,
+        show_model,
+        show_problems,
+        write_picture,
+    )
     from izmp_dynamics.cli.terminal import make_console, printable
     from izmp_dynamics.model.audit import audit
     from izmp_dynamics.model.robot_file import load_robot_file, robot_file_path
@@ -62,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
     root = options.root or (robot.root if robot is not None else None)
     model = load_model(urdf, root)
     if options.plot is not None:
-        draw(options.plot, model, robot, options.all)
+        hidden = frozenset() if options.all else hidden_links(folds(model))
+        write_picture(options.plot, model, sensor_frames(model, robot, hidden), hidden)
     if options.json:
         facts = model_facts(model, robot)
         print(as_json({'usable': True, **facts, 'problems': problems}), end='')
@@ -72,21 +77,3 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         console.print(f'Picture: {printable(str(options.plot))}', markup=False)
     return 0
-
-
-def draw(path: Path, model: 'RobotModel', robot: 'RobotFile | None', full: bool = False) -> None:
-    """Draw the model into a picture; what is folded away is not drawn unless `full`.
-
-    Raises:
-        IzmpError: if the picture cannot be written.
-    """
-    from izmp_dynamics.base.errors import IzmpError
-    from izmp_dynamics.cli.model_view import folds, hidden_links, sensor_frames, write_picture
-
-    try:
-        hidden = frozenset() if full else hidden_links(folds(model))
-        write_picture(path, model, sensor_frames(model, robot, hidden), hidden)
-    except (OSError, ValueError) as error:  # ValueError: a format that matplotlib does not know
-        raise IzmpError(
-            f"The picture '{path}' cannot be written: {error}.", kind='picture'
-        ) from error

@@ -15,7 +15,6 @@ from rich.text import Text
 from rich.tree import Tree
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.model.audit import Problem
@@ -234,22 +233,17 @@ def write_picture(
         hidden: links that are not drawn.
 
     Raises:
-        OSError: if the file cannot be written.
+        IzmpError: if the file cannot be written.
         MissingDependencyError: if matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            'matplotlib', 'Drawing a model', 'pip install matplotlib'
-        ) from error
+    from izmp_dynamics.pages.look import Canvas, save
 
     q = np.zeros(model.dof)
     links = [link for link in model.frame_names if link not in hidden]
     places = {link: model.frame_pose(link, q)[1] for link in links}
     points = np.array([*places.values(), *(frame.p for frame in frames)])
     extent = float(np.ptp(points, axis=0).max()) or 1.0
-    figure = Figure(figsize=(13.0, 7.0), layout='constrained')
+    figure = Canvas(figsize=(13.0, 7.0), layout='constrained')
     for axes, (title, right, up) in zip(np.ravel(figure.subplots(1, 3)), VIEWS, strict=True):
         axes.set(title=title, xlabel=f'{"xyz"[right]} [m]', ylabel=f'{"xyz"[up]} [m]')
         axes.set_aspect('equal')
@@ -270,7 +264,7 @@ def write_picture(
     figure.suptitle(
         f"{model.name} at q = 0, in the frame of '{model.root}'; axes: {colours}", fontsize=10
     )
-    figure.savefig(path, dpi=130)
+    save(figure, path, 130)
 
 
 def _draw(axes: Any, frame: SensorFrame, right: int, up: int, length: float) -> None:

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.pages.styles import DARK, LIGHT, WIDE, LineStyle, style_of
 
 try:
@@ -213,6 +214,21 @@ def is_wide(width: float) -> bool:
     return width >= SIDE_BY_SIDE
 
 
+def save(canvas: Any, path: Path, dots_per_inch: int) -> None:
+    """Write a canvas to a file, whose ending says the format; its folder is made.
+
+    Raises:
+        IzmpError: if it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        canvas.savefig(path, dpi=dots_per_inch)
+    except (OSError, ValueError) as error:  # ValueError: a format that matplotlib does not know
+        raise IzmpError(
+            f"The picture '{path}' cannot be written: {error}.", kind='not_written', path=path
+        ) from error
+
+
 def to_svg(canvas: Any, name: str, description: str) -> str:
     """Render `canvas` as an SVG element for inlining.
 
@@ -241,6 +257,25 @@ def to_svg(canvas: Any, name: str, description: str) -> str:
     return re.sub(r'<svg [^>]*>', lambda _: opening, text, count=1, flags=re.S).strip()
 
 
-__all__ = ['DARK', 'FILES', 'LIGHT', 'PAGE', 'PLACEHOLDERS', 'WIDE', 'Entry', 'Look', 'is_wide',
-           'legible', 'line', 'log_ticks', 'panels', 'patch', 'sample', 'series', 'stroke',
-           'to_svg']  # fmt: skip
+__all__ = [
+    'DARK',
+    'FILES',
+    'LIGHT',
+    'PAGE',
+    'PLACEHOLDERS',
+    'WIDE',
+    'Canvas',
+    'Entry',
+    'Look',
+    'is_wide',
+    'legible',
+    'line',
+    'log_ticks',
+    'panels',
+    'patch',
+    'sample',
+    'save',
+    'series',
+    'stroke',
+    'to_svg',
+]  # fmt: skip

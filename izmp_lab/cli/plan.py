@@ -125,7 +125,7 @@ def run_walk(options: argparse.Namespace) -> int:
         for line in summary_lines(walk, biped):
             print(line)
     if options.plot:
-        from izmp_lab.walking.walk_figure import save_walk_figure
+        from izmp_lab.cli.walk_figure import save_walk_figure
 
         save_walk_figure(walk, biped, options.plot)
         if not options.quiet:

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
 from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_lab.simulation.simulated_run import SimulatedRun
@@ -23,17 +22,13 @@ def save_strip(run: SimulatedRun, robot: RobotModel, path: Path) -> None:
         path: of the picture, e.g. .png.
 
     Raises:
-        SimulationError: if the picture cannot be written.
+        IzmpError: if the picture cannot be written.
         MissingDependencyError: if matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            'matplotlib', 'Drawing a picture', 'pip install matplotlib'
-        ) from error
+    from izmp_dynamics.pages.look import Canvas, save
+
     rows = np.linspace(0, len(run) - 1, FRAMES).round().astype(int).tolist()
-    figure = Figure(figsize=(11.0, 3.6), layout='tight')
+    figure = Canvas(figsize=(11.0, 3.6), layout='tight')
     axes = figure.add_subplot(aspect='equal', xlabel='x [m]', ylabel='z [m]')
     parents = robot.joints[:, PARENT]
     for k, (row, places) in enumerate(zip(rows, body_origins(run, robot, rows), strict=True)):
@@ -45,13 +40,7 @@ def save_strip(run: SimulatedRun, robot: RobotModel, path: Path) -> None:
             sole = foot.corners[row][[*range(foot.corners.shape[1]), 0]]
             axes.plot(sole[:, 0], sole[:, 2], color='#1f5fa8', linewidth=2.0)
         axes.plot(*run.truth.cop[row, [0, 2]], 'o', color='#c81e1e', markersize=4)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=100)
-    except (OSError, ValueError) as error:
-        raise SimulationError(
-            f"The picture '{path}' cannot be written: {error}.", kind='not_written', path=path
-        ) from error
+    save(figure, path, 100)
 
 
 def body_origins(run: SimulatedRun, robot: RobotModel, rows: list[int]) -> Array:

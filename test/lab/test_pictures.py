@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from izmp_dynamics.base.errors import SimulationError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Sampling, simulate
@@ -35,7 +35,7 @@ def test_a_strip_is_written_or_refused_in_a_sentence(run, plant, tmp_path):
     height, width, _ = imread(path).shape
     assert width > 3 * height
     assert imread(path).std() > 0.01
-    with raising(SimulationError, 'not_written', path=tmp_path / 'strip.bmp3'):
+    with raising(IzmpError, 'not_written', path=tmp_path / 'strip.bmp3'):
         save_strip(run, plant.robot, tmp_path / 'strip.bmp3')
 
 

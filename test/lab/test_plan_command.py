@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.base.errors import IzmpError, MotionError
 from izmp_dynamics.cli.main import main
 from izmp_lab.cli.plan import summary_lines
-from izmp_lab.walking.walk_figure import save_walk_figure, walk_figure
+from izmp_lab.cli.walk_figure import save_walk_figure, walk_figure
 
 from ..raising import raising
 from .walking import SLOPE_10_DEG, biped31, planned
@@ -78,10 +78,10 @@ def test_a_plot_without_an_ending_is_refused(tmp_path):
 
 
 def test_a_plot_that_cannot_be_written_is_an_error(tmp_path):
-    with raising(MotionError, 'cannot_write', path=tmp_path / 'plan.docx'):
+    with raising(IzmpError, 'not_written', path=tmp_path / 'plan.docx'):
         save_walk_figure(planned(steps=6), biped31(), tmp_path / 'plan.docx')
     (tmp_path / 'file').touch()
-    with raising(MotionError, 'cannot_write', path=tmp_path / 'file' / 'plan.png'):
+    with raising(IzmpError, 'not_written', path=tmp_path / 'file' / 'plan.png'):
         save_walk_figure(planned(steps=6), biped31(), tmp_path / 'file' / 'plan.png')
 
 

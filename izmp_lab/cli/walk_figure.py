@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import MissingDependencyError, MotionError
+from izmp_dynamics.base.errors import MotionError
+from izmp_dynamics.pages.look import Canvas, save
 from izmp_lab.walking.biped import SIDES, Biped
 from izmp_lab.walking.footsteps import Foothold
 from izmp_lab.walking.walk import PlannedWalk
-
-try:
-    from matplotlib.figure import Figure
-except ImportError as error:
-    raise MissingDependencyError(
-        'matplotlib', 'Drawing a plan', 'pip install matplotlib'
-    ) from error
 
 _SIDE_COLOURS = ('#2f6fb3', '#c76b1f')
 _REFERENCE = {'color': '#8a8f98', 'linewidth': 2.6, 'label': 'desired ZMP'}
@@ -40,19 +34,12 @@ def save_walk_figure(walk: PlannedWalk, biped: Biped, path: Path) -> None:
             f"The plot '{path}' has no ending: .png, .svg or .pdf sets its format.",
             kind='no_file_ending', path=path,
         )  # fmt: skip
-    figure = walk_figure(walk, biped)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
-    except (OSError, ValueError) as error:
-        raise MotionError(
-            f"The plot '{path}' cannot be written: {error}.", kind='cannot_write', path=path
-        ) from error
+    save(walk_figure(walk, biped), path, 110)
 
 
 def walk_figure(walk: PlannedWalk, biped: Biped) -> Any:
     """Return the matplotlib figure."""
-    figure = Figure(figsize=(12.0, 10.5), layout='constrained')
+    figure = Canvas(figsize=(12.0, 10.5), layout='constrained')
     rows = figure.add_gridspec(3, 2, height_ratios=(1.0, 1.0, 2.0))
     _draw_ground(figure.add_subplot(rows[0, :]), walk, biped)
     for axis, name in enumerate('xy'):
