@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
@@ -14,6 +15,7 @@ from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
+from izmp_dynamics.bodies.registration import Step, find_shift
 from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.cli.main import main
 
@@ -340,6 +342,24 @@ def test_two_feet_on_one_plate_and_on_belts():
     ]
 
 
+def steps(shift, sole, headings):
+    """Feet that roll over plates which are shifted; the soles are longer than they are drawn."""
+    corners = np.array([[0.2, 0.05], [0.0, 0.05], [0.0, -0.05], [0.2, -0.05]])
+    for heading in headings:
+        R = Rotation.from_euler('z', heading, degrees=True).as_matrix()
+        path = np.column_stack([np.linspace(0.02, 0.18, 50) + sole, np.zeros(50)])
+        yield Step(corners, path + shift @ R[:2, :2], np.repeat(R[None], 50, axis=0))
+
+
+def test_steps_show_how_plates_are_shifted():
+    shift = find_shift(list(steps(np.array([0.03, -0.05]), 0.01, [0.0, 90.0, 180.0, 270.0])))
+    np.testing.assert_allclose(shift.value, [0.03, -0.05], atol=1e-3)
+    assert shift.is_clear
+    straight = find_shift(list(steps(np.array([0.0, 0.0]), 0.02, [0.0] * 4)))
+    assert not straight.is_clear  # a long sole, seen in one direction
+    assert find_shift(list(steps(np.zeros(2), 0.0, [0.0, 180.0]))) is None
+
+
 @pytest.mark.parametrize('fixed', [None, (0.3, 0.0, -0.2)])
 def test_torques_about_a_fixed_point_are_found(fixed, tmp_path):
     """About the point of the force a plate exerts no horizontal torque."""
@@ -354,6 +374,12 @@ def test_torques_about_a_fixed_point_are_found(fixed, tmp_path):
     moment = np.cross(point, force) + free
     np.testing.assert_allclose(found.values[:, 3:], moment @ UP.T, atol=1e-6)
     assert bool(remarks) == (fixed is not None)
+
+
+def test_moved_plates_have_their_cop_elsewhere():
+    moved = plate('p', np.full(COUNT, 700.0), 0.1).moved(np.array([0.02, -0.03, 0.0])).values
+    np.testing.assert_allclose(-moved[:, 4] / moved[:, 2], 0.12)
+    np.testing.assert_allclose(moved[:, 3] / moved[:, 2], -0.03)
 
 
 COORDINATES = ('tilt', 'list', 'turn', 'tx', 'ty', 'tz', 'knee_r')

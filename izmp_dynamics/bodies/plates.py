@@ -7,7 +7,7 @@ and its centre of pressure as they are. What a foot beside the plates feels is n
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.base.rotations import from_matrices, rotated_back
 from izmp_dynamics.bodies.recording import Foot, Recording, Wrenches
+from izmp_dynamics.bodies.registration import Step, find_shift
 from izmp_dynamics.bodies.table import FIRST_STAMP, Table
 
 LOADED = 0.02
@@ -40,6 +41,12 @@ _SLOW = 0.3
 
 _STANCE = 0.1
 """Shortest time that a foot stands [s]; it is unloaded for less at touch-down."""
+
+_SUM = re.compile('combined|sum|total', re.IGNORECASE)
+"""Begins the name of what is no plate, but made of several."""
+
+_STEP = 0.1
+"""Part of the weight from which on a centre of pressure counts as that of a step [-]."""
 
 _MISSED = 0.9
 """Part of the weight that plates carry at most while a foot stands beside them [-]."""
@@ -67,6 +74,8 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
         )  # fmt: skip
     plates, fixed, without, up = [], [], [], world_R_file[2]
     for stem in stems:
+        if _SUM.match(stem):
+            continue
         name = re.sub(r'\W+', '_', stem.strip('_')) or 'plate'
         force, point = (table.columns([f'{stem}{c}{axis}' for axis in 'xyz']) for c in 'vp')
         if np.abs(point).max() > 50.0:
@@ -90,6 +99,9 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
         wrench = np.hstack([force @ world_R_file.T, moment @ world_R_file.T])
         plates.append(Wrenches(name, table.stamps, wrench))
     remarks = []
+    derived = [stem.strip('_') for stem in stems if _SUM.match(stem)]
+    if derived:
+        remarks.append(f'{list_names(derived)}: derived from other plates by its name, left out.')
     if without:
         remarks.append(f'{list_names(without)}: without torques, which count as zero.')
     if fixed:
@@ -169,6 +181,15 @@ def foot_forces(
             f'The CoP of {list_names(off)} is that far beside the feet (median): the '
             'frames of plates and motion differ, and so do CoP and ZMP.'
         )
+    steps = list(_steps(feet, recording, wrenches, shares))
+    shift = find_shift(steps)
+    if shift is not None and shift.is_clear:
+        (x, y), (dx, dy) = 1e3 * shift.value, 1e3 * shift.sigma
+        remarks.append(
+            f'By {shift.steps} steps that roll over them, the plates are shifted against the '
+            f'motion by {x:.0f} ± {dx:.0f} mm in x and {y:.0f} ± {dy:.0f} mm in y: CoP and ZMP '
+            f'differ by that. --shift-plates={-x / 1e3:.3f},{-y / 1e3:.3f} moves them.'
+        )
     both = [
         plate.name
         for plate, share in zip(plates, shares, strict=True)
@@ -185,6 +206,21 @@ def foot_forces(
         wrench = foot.seen(np.einsum('pt,pti->ti', shares[:, :, k], wrenches))
         forces.append(Wrenches(recording.feet[k].link, stamps[known], wrench[known]))
     return tuple(forces), tuple(remarks)
+
+
+def _steps(
+    feet: Sequence['_Placed'], recording: Recording, wrenches: Array, shares: Array
+) -> Iterator[Step]:
+    """Where a foot is loaded and unloaded again; instants at which it has its plates alone."""
+    threshold = _STEP * recording.mass * recording.gravity
+    for k, foot in enumerate(feet):
+        wrench = np.einsum('pt,pti->ti', shares[:, :, k], wrenches)
+        alone = ((shares[:, :, k] == 0.0) | (shares[:, :, k] == 1.0)).all(axis=0)
+        for run in _runs(wrench[:, 2] > threshold):
+            rows = np.flatnonzero(alone[run]) + run.start
+            if run.start > 0 and run.stop < len(wrench) and len(rows):
+                cop = np.stack([-wrench[rows, 4], wrench[rows, 3]], axis=1) / wrench[rows, 2:3]
+                yield Step(foot.corners, foot.on_sole(cop, rows), foot.R[rows])
 
 
 def _beside(
@@ -248,16 +284,20 @@ class _Placed:
         velocities = np.gradient(corners[..., :2], at, axis=0)
         self.speed = np.linalg.norm(velocities, axis=2).min(axis=1)
         self.is_low = corners[..., 2].min(axis=1) < _LOW
-        self._corners = foot.corners
+        self.corners = foot.corners
+
+    def on_sole(self, cop: Array, rows: npt.NDArray[np.intp]) -> Array:
+        """Points (N, 2) of the ground at some rows, in the link (N, 2) [m]."""
+        lever = np.insert(cop, 2, 0.0, axis=1) - self.p[rows]
+        return rotated_back(self.R[rows], lever)[:, :2]
 
     def distance(self, cop: Array, rows: npt.NDArray[np.intp]) -> Array:
         """(N,) how far points (N, 2) of the ground at some rows are outside the outline [m]."""
-        lever = np.insert(cop, 2, 0.0, axis=1) - self.p[rows]
-        points = rotated_back(self.R[rows], lever)[:, :2]
-        edges = np.roll(self._corners, -1, axis=0) - self._corners
+        points = self.on_sole(cop, rows)
+        edges = np.roll(self.corners, -1, axis=0) - self.corners
         outwards = np.stack([edges[:, 1], -edges[:, 0]], axis=1)
         outwards /= np.linalg.norm(outwards, axis=1, keepdims=True)
-        beyond = np.einsum('nvi,vi->nv', points[:, None] - self._corners, outwards)
+        beyond = np.einsum('nvi,vi->nv', points[:, None] - self.corners, outwards)
         found: Array = np.maximum(beyond.max(axis=1), 0.0)
         return found
 

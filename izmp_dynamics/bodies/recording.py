@@ -1,6 +1,6 @@
 """A human in motion, as importers hand it on: links, joints, motion, feet, force plates."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -110,6 +110,11 @@ class Wrenches:
     name: str
     stamps: Stamps
     values: Array
+
+    def moved(self, way: Array) -> 'Wrenches':
+        """The forces at points that are moved by (3,) [m]."""
+        force, moment = self.values[:, :3], self.values[:, 3:]
+        return replace(self, values=np.hstack([force, moment + np.cross(way, force)]))
 
 
 def up_to_z(up: Array) -> Array:

@@ -29,6 +29,7 @@ def import_opensim(
     output: Path,
     *,
     feet: tuple[str, ...] = (),
+    shift: tuple[float, float] = (0.0, 0.0),
     overwrite: bool = False,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Recording:
@@ -40,6 +41,7 @@ def import_opensim(
         grf: ground reaction forces over time; None without plates.
         output: folder to be made, a bag with further files.
         feet: bodies that are feet; default: those whose names say so.
+        shift: what plates are moved by in x and y of the world, z up [m].
         overwrite: replace a bag.
         progress: is called with the part that is done.
 
@@ -61,6 +63,10 @@ def import_opensim(
         else:
             plates, more = read_plates(read_table(grf), recording.world_R_file)
         remarks += more
+        if any(shift):
+            plates = tuple(plate.moved(np.array([*shift, 0.0])) for plate in plates)
+            x, y = 1e3 * np.array(shift)
+            remarks += (f'The plates were moved by {x:.0f} mm in x and {y:.0f} mm in y.',)
         if recording.feet and plates:
             forces, more = foot_forces(recording, plates)
             remarks += more

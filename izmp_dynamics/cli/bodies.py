@@ -32,6 +32,10 @@ def add_parser(subparsers: Any) -> None:
         '--feet', type=listed, default=(), metavar='A,B',
         help='bodies that are feet (default: those named calcn or foot)',
     )  # fmt: skip
+    opensim.add_argument(
+        '--shift-plates', type=_shift, default=(0.0, 0.0), metavar='X,Y',
+        help='move the plates in the world, z up [m]; the import says by what',
+    )  # fmt: skip
     opensim.set_defaults(run=run)
     c3d = formats.add_parser(
         'c3d', help='C3D: force plates, angles',
@@ -45,6 +49,16 @@ def add_parser(subparsers: Any) -> None:
         add_output_options(part, 'DIR', 'folder to be made', 'replace DIR', quiet)
 
 
+def _shift(text: str) -> tuple[float, float]:
+    x, y = map(float, listed(text))
+    if not max(abs(x), abs(y)) < 10.0:
+        raise ValueError
+    return x, y
+
+
+_shift.__name__ = 'shift: two numbers in metres, below 10, as 0.010,-0.041'  # as argparse says it
+
+
 def run(options: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     from izmp_dynamics.bodies.write import import_opensim
@@ -53,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar('import', options.quiet) as progress:
         recording = import_opensim(
             options.model, options.motion, options.grf, options.output,
-            feet=options.feet, overwrite=options.overwrite, progress=progress,
+            feet=options.feet, shift=options.shift_plates, overwrite=options.overwrite,
+            progress=progress,
         )  # fmt: skip
     if options.quiet:
         return 0
