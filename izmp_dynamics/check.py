@@ -13,8 +13,14 @@ from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding, sorted_by_level
-from izmp_dynamics.diagnosis.filter_choice import adopt, filter_findings, propose_filter
+from izmp_dynamics.diagnosis.filter_choice import (
+    Trial,
+    adopt,
+    filter_findings,
+    propose_filter,
+)
 from izmp_dynamics.diagnosis.forces import agreement_findings, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
@@ -86,8 +92,10 @@ def check(
         signals: tuple[SignalHealth, ...] = ()
         try:
             recording = Recording(bag, robot, model)
-            proposed = propose_filter(recording)
+            trial = None if recording.only_ir_md else Trial.of(recording)
+            proposed = propose_filter(recording, trial)
             adopt(proposed, recording)
+            late = None if trial is None else adopt_delay(recording, trial)
             findings += recording.missing
             evaluator, collector = make_evaluator(recording), Collector(recording)
             for results in evaluate_recording(recording, evaluator, progress):
@@ -103,6 +111,7 @@ def check(
             findings += health_findings(evaluation, recording.robot)
             findings += _result_findings(evaluation, recording)
             findings += filter_findings(proposed)
+            findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
         except IzmpError as error:
             findings.append(Finding(error.kind, 'error', str(error)))
         findings += [Finding('bag', 'note', note) for note in bag.notes]

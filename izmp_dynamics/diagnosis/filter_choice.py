@@ -112,8 +112,44 @@ class FilterChoice:
         return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
 
 
-def chosen_filter(recording: Recording) -> FilterChoice | None:
+@dataclass(frozen=True)
+class Trial:
+    """The beginning of a recording, evaluated with a filter of half-width `TRIAL` or more.
+
+    Attributes:
+        evaluator: that did so.
+        parts: its results, span by span.
+        measured: noise of the signals.
+    """
+
+    evaluator: Evaluator
+    parts: list[Evaluated]
+    measured: '_MeasuredNoise'
+
+    @classmethod
+    def of(cls, recording: Recording) -> 'Trial':
+        """Evaluate the first `SEEN` of a recording; it needs an IMU, measured or derived."""
+        derived = recording.robot.imu.from_position
+        evaluator = make_evaluator(recording, max(TRIAL, 2.0 * _slowest(recording)))
+        evaluator.judges, evaluator.locates = False, derived  # MR-AD is all that is needed
+        clocked = evaluator.rig.robot.joints.stamps == 'publisher_clock'
+        measured = _MeasuredNoise(recording.groups, clocked, derived)
+        parts: list[Evaluated] = []
+        begin = recording.bag.start or 0
+        for signals, received in recording.spans(CHUNK):
+            measured.add(signals)
+            parts += evaluator.push(signals)
+            if received - begin > 1e9 * SEEN:
+                break
+        return cls(evaluator, parts + evaluator.flush(), measured)
+
+
+def chosen_filter(recording: Recording, trial: Trial | None = None) -> FilterChoice | None:
     """Choose the filter of a recording and set it, if the robot file leaves the choice open.
+
+    Args:
+        recording: the recording.
+        trial: of it; made if it is needed and not given.
 
     Returns:
         The choice; None if the robot file states a filter, or if nothing can be predicted
@@ -121,7 +157,7 @@ def chosen_filter(recording: Recording) -> FilterChoice | None:
     """
     if not _is_open(recording.robot):
         return None
-    choice = propose_filter(recording)
+    choice = propose_filter(recording, trial)
     adopt(choice, recording)
     return choice
 
@@ -157,11 +193,12 @@ def stated(choice: FilterChoice | None) -> dict[str, str]:
     return {} if choice is None else {'filter.chosen': choice.text}
 
 
-def propose_filter(recording: Recording) -> FilterChoice | None:
+def propose_filter(recording: Recording, trial: Trial | None = None) -> FilterChoice | None:
     """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
 
     Args:
         recording: what is evaluated; filters that its robot file states are left out.
+        trial: of it; made if it is needed and not given.
 
     Returns:
         The choice, without a half-width if the noise is not known; None if there is no IZMP to
@@ -173,20 +210,8 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     derived = robot.imu.from_position
     if derived and recording.rig.accelerometers:
         return _unknown('there are accelerometers beside a derived IMU', robot)
-    slowest = _slowest(recording)
-    evaluator = make_evaluator(recording, max(TRIAL, 2.0 * slowest))
-    evaluator.judges, evaluator.locates = False, derived  # MR-AD is all that is needed
-    measured = _MeasuredNoise(
-        recording.groups, evaluator.rig.robot.joints.stamps == 'publisher_clock', derived
-    )
-    parts: list[Evaluated] = []
-    begin = recording.bag.start or 0
-    for signals, received in recording.spans(CHUNK):
-        measured.add(signals)
-        parts += evaluator.push(signals)
-        if received - begin > 1e9 * SEEN:
-            break
-    parts += evaluator.flush()
+    trial = trial or Trial.of(recording)
+    evaluator, parts, measured = trial.evaluator, trial.parts, trial.measured
     some = _some(parts)
     if not some:
         return None
@@ -201,6 +226,7 @@ def propose_filter(recording: Recording) -> FilterChoice | None:
     noise = measured.noise(model.dof)
     flies = _flies(parts, recording.rig.minimum_force)
     longest = TRIAL if flies else LONGEST
+    slowest = _slowest(recording)
     widths = slowest * np.arange(1, max(1, int(longest / slowest)) + 1)
     cut = _motion_cut(parts, recording.robot.pairing.max_gap)
     choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, cut)

@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.results.evaluation import Evaluation, Foot
@@ -419,6 +419,21 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
     )
 
 
+def squares_by_delay(stamps: Stamps, one: Array, other: Array) -> Array:
+    """Mean square (D, m) of the difference of two signals, for each of `DELAYS` of the other.
+
+    Args:
+        stamps: (K,) instants [ns].
+        one: (K, m).
+        other: (K, m); constant differences do not count.
+    """
+    time, squares = (stamps - stamps[0]) / NANOSECONDS, np.empty((len(DELAYS), one.shape[1]))
+    for k, delay in enumerate(DELAYS.tolist()):
+        moved = [np.interp(time + delay, time, column) for column in other.T]
+        squares[k] = np.var(one - np.stack(moved, axis=1), axis=0)
+    return squares
+
+
 def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
     """Name the delay of the CoP that is most of its distance from the IZMP."""
     tracks = [evaluation.tracks.get(name) for name in ('mr_ad', 'cop')]
@@ -430,12 +445,7 @@ def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
         return
     level = evaluation.nif_R_root(rows)[:, :2]
     izmp, cop = (rotated(level, point[rows]) for point in points)
-    time = evaluation.stamps[rows] / NANOSECONDS
-    squares = []
-    for delay in DELAYS.tolist():
-        moved = np.stack([np.interp(time + delay, time, axis) for axis in cop.T], axis=1)
-        gap = izmp - moved
-        squares.append(float(((gap - gap.mean(axis=0)) ** 2).sum(axis=1).mean()))
+    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1).tolist()
     best, zero = int(np.argmin(squares)), len(DELAYS) // 2
     if squares[zero] < LATE_GAP**2 or squares[best] > BY_DELAY * squares[zero]:
         return

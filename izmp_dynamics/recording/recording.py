@@ -18,6 +18,7 @@ from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.signals.imu import rotations, with_gravity
 from izmp_dynamics.signals.samples import Samples, Signals
+from izmp_dynamics.signals.stamps import nanoseconds
 
 
 class Recording:
@@ -80,6 +81,21 @@ class Recording:
         chosen = replace(self.robot.filter, half_width=half_width)
         self.robot = replace(self.robot, filter=chosen)
         self.rig = replace(self.rig, robot=self.robot)
+
+    def set_wrench_delay(self, delay: float) -> None:
+        """Take a delay of the force sensors of all feet into account [s]."""
+        stated = (
+            foot
+            if foot.wrench is None
+            else replace(foot, wrench=replace(foot.wrench, delay=delay))
+            for foot in self.robot.feet
+        )
+        self.robot = replace(self.robot, feet=tuple(stated))
+        feet = tuple(
+            replace(foot, correction=replace(foot.correction, delay=nanoseconds(delay)))
+            for foot in self.rig.feet
+        )
+        self.rig = replace(self.rig, robot=self.robot, feet=feet)
 
     def spans(self, span_s: float) -> Iterator[tuple[Signals, int]]:
         """Go through the log in spans of receive time.
