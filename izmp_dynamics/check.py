@@ -95,7 +95,7 @@ def check(
             trial = None if recording.only_ir_md else Trial.of(recording)
             proposed = propose_filter(recording, trial)
             adopt(proposed, recording)
-            late = None if trial is None else adopt_delay(recording, trial)
+            late = adopt_delay(recording, trial)
             findings += recording.missing
             evaluator, collector = make_evaluator(recording), Collector(recording)
             for results in evaluate_recording(recording, evaluator, progress):

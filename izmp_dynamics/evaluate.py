@@ -15,7 +15,12 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter, stated
+from izmp_dynamics.diagnosis.filter_choice import (
+    Trial,
+    chosen_filter,
+    may_choose_filter,
+    stated,
+)
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
@@ -170,9 +175,9 @@ def _evaluated(
     write: Callable[[Evaluated], None] = lambda results: None,
 ) -> Evaluation:
     """Evaluate a recording span by span, each of which `write` takes; note what is odd."""
-    trial = None if recording.only_ir_md else Trial.of(recording)
+    trial = Trial.of(recording) if may_choose_filter(recording) else None
     choice = chosen_filter(recording, trial)
-    late = None if trial is None else adopt_delay(recording, trial)
+    late = adopt_delay(recording, trial)
     collector, evaluator = Collector(recording, urdf, columns), make_evaluator(recording)
     for results in evaluate_recording(recording, evaluator, progress):
         write(results)

@@ -144,6 +144,11 @@ class Trial:
         return cls(evaluator, parts + evaluator.flush(), measured)
 
 
+def may_choose_filter(recording: Recording) -> bool:
+    """Whether a filter may be chosen: the robot file leaves it open, and there is an IMU."""
+    return _is_open(recording.robot) and not recording.only_ir_md
+
+
 def chosen_filter(recording: Recording, trial: Trial | None = None) -> FilterChoice | None:
     """Choose the filter of a recording and set it, if the robot file leaves the choice open.
 

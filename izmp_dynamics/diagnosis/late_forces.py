@@ -59,14 +59,21 @@ class LateForces:
         )
 
 
-def adopt_delay(recording: Recording, trial: Trial) -> LateForces | None:
+def adopt_delay(recording: Recording, trial: Trial | None) -> LateForces | None:
     """Take the delay of a recording's force sensors into account, if they are surely late.
 
     It is looked for where all feet are flat and measure six axes, and no delay is stated.
+
+    Args:
+        recording: the recording.
+        trial: of it; made if it is needed and not given.
     """
     robot, feet = recording.robot, recording.rig.feet
-    if _states_delay(robot) or not feet or not all(_measures(foot) for foot in feet):
+    if recording.only_ir_md or _states_delay(robot):
         return None
+    if not feet or not all(_measures(foot) for foot in feet):
+        return None
+    trial = trial or Trial.of(recording)
     found = late_forces(trial, robot.filter.half_width, robot.pairing.max_gap)
     if found is not None:
         recording.set_wrench_delay(found.delay)
