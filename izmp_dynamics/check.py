@@ -11,6 +11,7 @@ from pathlib import Path
 
 from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.table_file import ROW, TIME
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding, sorted_by_level
 from izmp_dynamics.diagnosis.filter_choice import (
@@ -115,9 +116,25 @@ def check(
         except IzmpError as error:
             findings.append(Finding(error.kind, 'error', str(error)))
         findings += [Finding('bag', 'note', note) for note in bag.notes]
+        findings += _unused_columns(bag, robot)
         if bag.damage:
             findings.append(Finding('damaged_bag', 'warning', bag.damage))
     return CheckResult(topics, signals, sorted_by_level(findings))
+
+
+def _unused_columns(bag: BagReader, robot: RobotFile) -> Iterator[Finding]:
+    """List the columns of a table that the robot file does not name."""
+    for topic in bag.topics.values():
+        if topic.msgtype == ROW:
+            maps = [signal.mapping for signal in robot.signals() if signal.mapping]
+            terms = [term for each in maps for part in each.fields.values() for term in part]
+            used = {'header', *(term.steps[0].name for term in terms)}
+            used |= {each.clock.steps[0].name for each in maps}
+            fields = bag.decoder(topic.name).typestore.fielddefs[ROW][1]
+            unused = [name for name, _ in fields if not (name in used or TIME.fullmatch(name))]
+            if unused:
+                sentence = f"Columns of '{topic.name}' that are not used: {', '.join(unused)}."
+                yield Finding('unused_columns', 'note', sentence)
 
 
 def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:

@@ -10,9 +10,11 @@ import yaml
 from mcap.writer import CompressionType, Writer
 
 from izmp_dynamics.bags.conversion import Converter, _protobuf_fields
+from izmp_dynamics.bags.fields import FieldNumbers
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.base.errors import BagError, MissingDependencyError, ReplayError
+from izmp_dynamics.base.field_path import parse
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -235,6 +237,11 @@ def protobuf_whole():
     foot.field.add(
         name='force', number=2, type=INT32, label=1, proto3_optional=True, oneof_index=0
     )
+    foot.oneof_decl.add(name='_down')
+    foot.field.add(
+        name='down', number=3, type=foot.field[0].TYPE_BOOL, label=1, proto3_optional=True,
+        oneof_index=1,
+    )  # fmt: skip
     return pb2.FileDescriptorSet(file=[file]).SerializeToString()
 
 
@@ -242,8 +249,12 @@ def test_whole_numbers_of_protobuf_that_may_be_absent(tmp_path):
     messages = [('foot', 5, b''), ('foot', 6, b'\x08\x03\x10\x00')]  # tick 3, force 0
     schemas = {'foot': ('a.Foot', protobuf_whole())}
     path = write(tmp_path / 'log.mcap', 'protobuf', schemas, messages)
-    _, found = columns(path, '/foot', ['tick', 'force'])
-    np.testing.assert_array_equal(found, [[0, 3], [np.nan, 0]])
+    _, found = columns(path, '/foot', ['tick', 'force', 'down'])
+    np.testing.assert_array_equal(found, [[0, 3], [np.nan, 0], [np.nan, np.nan]])
+    with BagReader(path) as bag:
+        typestore = bag.decoder('/foot').typestore
+    bits = [FieldNumbers(typestore, 'a/msg/Foot', parse(each)).bits for each in ('tick', 'force')]
+    assert bits == [32, 32]
 
 
 def test_protobuf_before_it_knew_is_repeated():

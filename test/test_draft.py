@@ -45,6 +45,7 @@ def test_the_draft_of_biped31_is_its_robot_file(drafted, biped31):
         assert (foot.sole, foot.wrench) == (stated.sole, stated.wrench)
         assert set(foot.polygon) == set(stated.polygon)
     assert 'gps_link' in guesses
+    assert 'ground_truth' not in robot.path.read_text().partition('left out')[0]
     assert 'l_foot' in guesses  # below the sensor: by the weight
     assert guesses.count('. ') < 5, guesses
 

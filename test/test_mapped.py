@@ -18,6 +18,7 @@ from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.bags.typestores import choose_types
 from izmp_dynamics.base.errors import BagError, ReplayError, RobotFileError, SensingError
 from izmp_dynamics.base.field_path import Step, Term, parse
+from izmp_dynamics.check import check
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.feet import FootContact, FootForce
@@ -154,6 +155,29 @@ def test_joints_are_named_in_the_order_of_the_messages(mapped, sound, tmp_path):
     with pytest.raises(ReplayError) as caught:
         evaluate_bag(bag, file)
     assert f'valid: names: [{names[0]}, {names[1]}' in str(caught.value)
+    file = mapped[0](joints | {'names': names, 'positions': 'position[1:32]'}, standard)
+    with raising(ReplayError, 'unreadable') as caught:
+        evaluate_bag(bag, file)
+    assert "'position' has 31 elements" in str(caught.value)
+    assert 'valid: [0:31]' in str(caught.value)
+    array = FootForce('/joint_states', 'sensor_msgs/msg/JointState', 'position[31]')
+    feet = (dataclasses.replace(file.feet[0], wrench=None, force=array), *file.feet[1:])
+    file = dataclasses.replace(mapped[0](joints | {'names': names}, standard), feet=feet)
+    (found,) = [each for each in check(bag, file).findings if each.kind == 'unreadable']
+    assert found.level == 'warning'
+    assert "'position' has 31 elements" in found.sentence
+
+
+def test_one_field_is_of_one_foot(mapped, tmp_path):
+    content = yaml.safe_load(mapped[0]().path.read_text())
+    for foot, factor in zip(content['feet'], (1, 2), strict=True):
+        del foot['wrench']
+        foot['force'] = SENSOR | {'field': f'head[0] * {factor}'}
+    path = tmp_path / 'robot.yaml'
+    path.write_text(yaml.safe_dump(content))
+    with raising(RobotFileError, 'repeated_name') as caught:
+        load_robot_file(path)
+    assert "the field 'head[0] of t' is used more than once" in str(caught.value)
 
 
 SENSOR = {'topic': 't', 'type': LOW_STATE, 'field': 'head[0]'}
@@ -162,7 +186,11 @@ SENSOR = {'topic': 't', 'type': LOW_STATE, 'field': 'head[0]'}
 @pytest.mark.parametrize(
     ('stated', 'kind', 'says'),
     [
-        ({'force': SENSOR, 'contact': SENSOR}, 'two_foot_sensors', 'force and contact'),
+        (
+            {'force': SENSOR, 'contact': SENSOR | {'field': 'head[1]'}},
+            'two_foot_sensors',
+            'force and contact',
+        ),
         ({'contact': SENSOR | {'loaded': [1], 'loaded_above': 3}}, 'two_thresholds', 'counts'),
         ({'force': SENSOR | {'field': 'head[0-1]'}}, 'no_field', 'field is'),
         ({'force': {'topic': 't', 'type': LOW_STATE}}, 'missing_key', 'field'),
@@ -312,7 +340,7 @@ def test_joints_in_a_sequence_of_names_and_values():
     read = MappedMessages(signal, store).read(messages, ['knee', 'ankle', 'hip'])
     np.testing.assert_array_equal(read.positions, [[0.2, np.nan, 0.1], [0.6, np.nan, 0.5]])
     assert read.broken == 1
-    assert 'interface_values[1].values' in read.fault
+    assert "'interface_values' has 1 elements" in read.fault
 
 
 def test_a_bag_without_definitions_is_read_by_the_installed_packages(monkeypatch):

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 import sqlite3
+import subprocess
 import sys
 import tracemalloc
 from contextlib import suppress
@@ -554,10 +556,18 @@ def test_a_cut_says_where_and_when(tmp_path, samples, name):
 @pytest.mark.parametrize('size', [50_000, -5])
 def test_a_cut_database_says_how_to_recover_it(tmp_path, samples, size):
     data = samples['sqlite3'].data
-    cut = samples['sqlite3'].corrupted(tmp_path, data[:size])
+    cut_bytes = data[:size]
+    cut = samples['sqlite3'].corrupted(tmp_path, cut_bytes)
     with raising(BagError, 'not_rosbag2', path=cut) as caught:
         BagReader(cut)
-    assert f'sqlite3 {cut.name} .recover' in str(caught.value)
+    if shutil.which('sqlite3') is None:
+        return
+    command = str(caught.value).split('`')[1]
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path, capture_output=True)
+    with BagReader(tmp_path / 'recovered.db3') as bag:
+        found = sum(1 for _ in bag.messages())
+    whole = len(samples['sqlite3'].whole) * len(cut_bytes) / len(data)
+    assert found > 0.4 * whole  # the rest is in pages of the index
 
 
 @pytest.mark.parametrize('name', ['checked', 'lz4', 'plain', 'loose'])

@@ -139,11 +139,37 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     assert "called 'time_ns'" in str(caught.value)
 
 
+def test_semicolons_and_decimal_commas(columns, tmp_path):
+    """As spreadsheets write them where a comma is the decimal point."""
+    path = write(
+        tmp_path / 'log.csv', {'time': columns['__time (ns)'] / 1e9, 'q': columns['gyro x']}, ';'
+    )
+    path.write_text(path.read_text().replace('.', ','))
+    with BagReader(path) as bag:
+        (batch,) = bag.batches(['/table'])
+        np.testing.assert_array_equal(batch['/table'].decode().column('q'), columns['gyro x'])
+    path.write_text('time;q\n')
+    with raising(BagError, 'no_rows') as caught:
+        BagReader(path)
+    assert 'has no rows' in str(caught.value)
+
+
+def test_texts_are_no_numbers_and_unused_columns_are_listed(log, robot_file):
+    with raising(ReplayError, 'no_number') as caught:
+        evaluate_bag(log, robot_file(names=['l_knee'], positions='note'))
+    assert "'note' of table/msg/Row is no number but a string" in str(caught.value)
+    (found,) = [each for each in check(log, robot_file()).findings if 'not used' in each.sentence]
+    assert 'note' in found.sentence
+    assert 'vel_l_knee' in found.sentence
+    assert 'q_l_knee' not in found.sentence.replace('vel_', '')
+    assert 'time' not in found.sentence
+
+
 def test_what_is_wrong_in_a_table_is_counted_and_named(log, robot_file, columns, tmp_path):
     with raising(ReplayError, 'unknown_field') as caught:
         evaluate_bag(log, robot_file(names=['l_knee'], positions='knee'))
     assert "no field 'knee'; valid: header, time_ns, vel_" in str(caught.value)
-    with raising(ReplayError, 'unknown_field'):
+    with raising(ReplayError, 'no_number'):
         evaluate_bag(log, robot_file(clock='note'))
     lines = log.read_text().splitlines()
     place = list(columns).index('gyro y')

@@ -3,8 +3,8 @@
 Their schema in the file becomes the definition of a ROS type: `my.robot.State` is
 my_robot/msg/State, with its numbers, texts, times, messages, and arrays of these. Schemas of
 Foxglove that mean what a standard type means become that type. From there on messages are read as
-all others. Numbers that a message does not have are NaN, so a whole number that may be absent is
-a float64.
+all others. Numbers that a message does not have are NaN, so a whole number or a bool that may be
+absent is a float64, and a constant keeps the bits of the whole number.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from izmp_dynamics.bags.fields import bits_constant
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.bags.typestores import embedded_types, normalised, standard_types
@@ -36,7 +37,7 @@ _PROTOBUF = (
 )  # fmt: skip
 """ROS type by the number of protobuf's type."""
 
-_JSON = {'number': 'float64', 'integer': 'float64', 'boolean': 'bool', 'string': 'string'}
+_JSON = {'number': 'float64', 'integer': 'float64', 'boolean': 'float64', 'string': 'string'}
 
 
 def _header(tree: Tree, frame: str = 'frame_id') -> Tree:
@@ -152,7 +153,7 @@ def _describe(
     own = types[msgtype] = []
     above = (*above, msgtype)
     for name, kind, is_array, inner in fields(msgtype, schema):
-        if not _FIELD.fullmatch(name):
+        if not _FIELD.fullmatch(name.partition('=')[0]):
             continue
         if inner is not None and inner[0] not in above:
             kind = inner[0].replace('/msg/', '/')
@@ -187,6 +188,11 @@ def _is_repeated(field: Any) -> bool:
     return bool(field.label == field.LABEL_REPEATED)
 
 
+def _may_be_absent(field: Any) -> bool:
+    """Whether messages without a field of protobuf do not say its value."""
+    return bool(field.has_presence and not field.has_default_value)
+
+
 def _protobuf_fields(_: str, descriptor: Any) -> Iterator[_Field]:
     for field in descriptor.fields:
         kind, inner, part = _PROTOBUF[field.type], None, field.message_type
@@ -194,7 +200,9 @@ def _protobuf_fields(_: str, descriptor: Any) -> Iterator[_Field]:
             kind = 'builtin_interfaces/Time'
         elif part is not None and not part.GetOptions().map_entry:
             inner = _type(part.full_name), part
-        elif 'int' in kind and field.has_presence:
+        elif ('int' in kind or kind == 'bool') and _may_be_absent(field):
+            if kind != 'bool':
+                yield f'{bits_constant(field.name)}={kind[-2:]}', 'uint8', False, None
             kind = 'float64'
         yield field.name, kind, _is_repeated(field), inner
 
@@ -213,14 +221,14 @@ def _protobuf(schema: str, data: bytes) -> tuple[Any, Callable[[bytes], Tree]]:
         raise ValueError(error) from error
     descriptor = pool.FindMessageTypeByName(schema)
     message = factory.GetMessageClass(descriptor)
-    zeros: dict[str, dict[str, float]] = {}
+    zeros: dict[str, dict[str, Any]] = {}
 
     def tree(node: Any) -> Tree:
-        """Fields that are there; zero is not in the bytes of a field that is always there."""
+        """Fields that are there, and defaults, which are not in the bytes."""
         kind = node.DESCRIPTOR
         if kind.full_name not in zeros:
-            always = [x.name for x in kind.fields if not (_is_repeated(x) or x.has_presence)]
-            zeros[kind.full_name] = dict.fromkeys(always, 0)
+            always = [x for x in kind.fields if not (_is_repeated(x) or _may_be_absent(x))]
+            zeros[kind.full_name] = {x.name: x.default_value for x in always}
         found: dict[str, Any] = dict(zeros[kind.full_name])
         for field, value in node.ListFields():
             if field.message_type is None:

@@ -6,6 +6,7 @@ Usage::
     numbers.taker(layout)(rows, N)               # (N, 12) float64 of rows that match the layout
 """
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,9 +19,9 @@ from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, UnknownNameError
 from izmp_dynamics.base.field_path import Step, Term
-from izmp_dynamics.base.finding import list_names
 
 _BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
+_WHOLE = tuple(f'{sign}int{bits}' for sign in ('', 'u') for bits in (16, 32, 64))
 _TIME = 'builtin_interfaces/msg/Time'
 _STRUCT = {
     'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u2': 'H', 'u4': 'I',
@@ -50,9 +51,11 @@ class FieldNumbers:
         self._scales = np.repeat(scales, [len(places) for places in of_terms])
         self._is_scaled = bool((self._scales != 1.0).any())
         self.width = len(self._places)
-        base = self._places[0][2]
-        whole = self.width == 1 and 'int' in base
-        self.bits = int(base.removeprefix('u').removeprefix('int')) if whole else None
+        path, _, base = self._places[0]
+        digits = base.removeprefix('u').removeprefix('int') if 'int' in base else (
+            _constants(typestore, msgtype, terms[0].steps[:-1]).get(bits_constant(path))
+        )  # fmt: skip
+        self.bits = int(digits) if digits and self.width == 1 else None
 
     def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
         """Make what takes the numbers (N, width) out of the bytes of N messages of a layout.
@@ -105,6 +108,21 @@ class FieldNumbers:
         return values * self._scales if self._is_scaled else values
 
 
+def bits_constant(path: str) -> str:
+    """Name of the constant that states how many bits a field has that is a float64 elsewhere."""
+    return f'{path.rpartition(".")[2].upper()}_BITS'
+
+
+def _constants(typestore: Any, msgtype: str, steps: Sequence[Step]) -> dict[str, Any]:
+    """The constants of the type that is at a path, which has no arrays."""
+    for step in steps:
+        kind, detail = _fields(typestore, msgtype)[step.name]
+        if kind != _NAME:
+            return {}
+        msgtype = detail
+    return {name: value for name, _, value in typestore.fielddefs[msgtype][0]}
+
+
 def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:
     """Whether a type has a time, as in a header, at a path."""
     kind, detail = _NAME, msgtype
@@ -117,18 +135,21 @@ def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:
     return detail == _TIME
 
 
-def float_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
-    """Name the fields of a type that are several floating-point numbers, as they are mapped."""
+def number_arrays(typestore: Any, msgtype: str) -> Iterator[str]:
+    """Name the fields of a type that are several numbers, as they are mapped.
+
+    Whole numbers count in arrays alone, and not single bytes.
+    """
     for name, (kind, detail) in _fields(typestore, msgtype).items():
         if kind == _NAME:
             if all(_is_float(field) for field in _fields(typestore, detail).values()):
                 yield name
             else:
-                yield from (f'{name}.{path}' for path in float_arrays(typestore, detail))
+                yield from (f'{name}.{path}' for path in number_arrays(typestore, detail))
         elif kind != _BASE:
             element, count = detail
             elements = f'{name}[0:{count or "N"}]'
-            if _is_float(element):
+            if _is_float(element) or (element[0] == _BASE and element[1][0] in _WHOLE):
                 yield elements
             elif element[0] == _NAME:
                 fields = _fields(typestore, element[1]).items()
@@ -222,16 +243,25 @@ def _place(layout: CdrLayout, path: str, index: int | None) -> tuple[np.dtype[An
     try:
         column = layout.columns(path)
     except UnknownNameError as error:
-        raise _too_short(path, layout) from error
-    if (index or 0) >= (column.shape[0] if column.shape else 1):
-        raise _too_short(f'{path}[{index}]', layout)
+        raise _too_short(path, 0, layout) from error
+    length = column.shape[0] if column.shape else 1
+    if (index or 0) >= length:
+        raise _too_short(path, length, layout)
     return column.dtype, column.offset + (index or 0) * column.dtype.itemsize
 
 
-def _too_short(path: str, layout: CdrLayout) -> BagError:
-    alike = path.partition('[')[0]
-    there = [name for name in layout.paths if name.startswith(alike)]
+def _too_short(path: str, length: int, layout: CdrLayout) -> BagError:
+    """Of a path to messages in a sequence, the first sequence that has too few counts."""
+    for found in re.finditer(r'\[(\d+)\]', path):
+        begin = f'{path[: found.start()]}['
+        there = {
+            name[len(begin) :].partition(']')[0] for name in layout.paths if name.startswith(begin)
+        }
+        if int(found[1]) >= len(there):
+            path, length = begin[:-1], len(there)
+            break
+    valid = f'valid: [0:{length}] or less' if length else 'it is empty'
     return BagError(
-        f"A message of type {layout.msgtype} has no '{path}': it has {list_names(there)}.",
-        kind='sequence_too_short', field=path,
+        f"'{path}' has {length} elements in a message of type {layout.msgtype}; {valid}.",
+        kind='sequence_too_short', field=path, length=length,
     )  # fmt: skip

@@ -5,14 +5,15 @@ Usage::
     joints: {topic: table, type: table/msg/Row, names: [hip, knee], positions: 'q_hip, q_knee'}
 
 A column's name becomes that of a field: `__time` is time, `hip.q [rad]` is hip_q_rad. Columns
-without any number are no fields; elsewhere what is no number is NaN. The column with the time
+without any number are texts; elsewhere what is no number is NaN. Where cells are separated by
+semicolons or tabs, a comma is a decimal point. The column with the time
 dates the rows, as `header.stamp` and as the time of recording; of several, that called `time`,
 `stamp`, `timestamp` or `t`, else one that ascends, else the shortest name.
 """
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ TABLES = ('.csv', '.tsv')
 PARQUET = b'PAR1'
 """How such a file begins."""
 
-_TIME = re.compile(r'(?:t|(.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
+TIME = re.compile(r'(?:t|(.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
 _UNITS = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
 _SHORTEST, _LONGEST = 10**5, 10**8
 """A unit without a name is that in which the median time between rows is in this range [ns]."""
@@ -64,7 +65,9 @@ class TableFile(Storage):
         super().__init__(path)
         self.kind = 'parquet' if is_parquet else 'csv'
         found = _parquet(path) if is_parquet else self._csv()
-        columns = dict(zip(_fields(found), found.values(), strict=True))
+        named = dict(zip(_fields(found), found.values(), strict=True))
+        columns = {name: values for name, values in named.items() if values is not None}
+        texts = [name for name in named if name not in columns]
         stamps = self._stamps(columns)
         known = np.flatnonzero(stamps > 0)
         if len(known) < len(stamps):
@@ -72,10 +75,11 @@ class TableFile(Storage):
         rows = known[np.argsort(stamps[known], kind='stable')]
         if not np.array_equal(rows, known):
             self.notes.append(f"'{path.name}': its rows are not in the order of their time.")
-        self._block = {0: (stamps[rows], _messages(stamps[rows], columns, rows))}
+        self._block = {0: (stamps[rows], _messages(stamps[rows], columns, rows, len(texts)))}
         self.start, self.end = int(stamps[rows[0]]), int(stamps[rows[-1]])
         self.counts = {0: len(rows)}
-        definition = _HEADER.format('\n'.join(f'float64 {name}' for name in columns))
+        fields = [f'float64 {name}' for name in columns] + [f'string {name}' for name in texts]
+        definition = _HEADER.format('\n'.join(fields))
         self.channels = {0: Channel(TOPIC, ROW, definition=definition)}
 
     def blocks(self, wanted: Collection[int]) -> Iterator[Block]:
@@ -86,8 +90,8 @@ class TableFile(Storage):
     def close(self) -> None:
         """Nothing is open."""
 
-    def _csv(self) -> dict[str, npt.NDArray[Any]]:
-        """Columns with numbers: whole ones where all are, for times in ns; else NaN for texts."""
+    def _csv(self) -> dict[str, npt.NDArray[Any] | None]:
+        """Columns: whole numbers where all are, for times in ns; else NaN for texts, or None."""
         try:
             with self.path.open(newline='', encoding='utf-8-sig') as stream:
                 head = stream.readline()
@@ -98,14 +102,19 @@ class TableFile(Storage):
             raise BagError(
                 f"'{self.path}' is no CSV file: {error}.", kind='not_a_table', path=self.path
             ) from error
+        if not lines:
+            sentence = f"'{self.path}' has no rows; the first line names the columns."
+            raise BagError(sentence, kind='no_rows', path=self.path)
         whole = [line for line in lines if len(line) == len(names)]
         if len(whole) < len(lines):
             self.damage(f'has rows without {len(names)} columns: {len(lines) - len(whole)}.')
-        columns = {}
+        columns: dict[str, npt.NDArray[Any] | None] = {}
         for name, texts in zip(names, zip(*whole, strict=True), strict=False):
-            numbers, wrong = _numbers(texts)
-            if not np.isnan(numbers).all():
-                if name in columns and name:
+            numbers, wrong = _numbers(texts, ',' if separator != ',' else '.')
+            if np.isnan(numbers).all():
+                columns.setdefault(name, None)
+            else:
+                if name and columns.get(name) is not None:
                     raise _twice(self.path, name)
                 columns[name] = numbers
                 if wrong:
@@ -117,7 +126,7 @@ class TableFile(Storage):
 
     def _stamps(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
         """(T,) stamps [ns]; 0 of rows without a time."""
-        names = {name: found for name in columns if (found := _TIME.fullmatch(name))}
+        names = {name: found for name in columns if (found := TIME.fullmatch(name))}
         if not names:
             raise BagError(
                 f"'{self.path}' has no column with the time; call one time, or time_ms. It has "
@@ -170,8 +179,9 @@ def _ascends(times: npt.NDArray[Any]) -> bool:
     return len(known) > 1 and bool((known[1:] > known[:-1]).all())
 
 
-def _numbers(texts: tuple[str, ...]) -> tuple[npt.NDArray[Any], list[str]]:
+def _numbers(texts: Sequence[str], point: str) -> tuple[npt.NDArray[Any], list[str]]:
     """Texts as numbers, NaN where they are none; those that are none, but not empty."""
+    texts = [text.replace(point, '.') for text in texts] if point != '.' else texts
     for dtype in (np.int64, np.float64):
         try:
             return np.array(texts).astype(dtype), []
@@ -187,8 +197,8 @@ def _numbers(texts: tuple[str, ...]) -> tuple[npt.NDArray[Any], list[str]]:
     return values, wrong
 
 
-def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Columns with numbers or times."""
+def _parquet(path: Path) -> dict[str, npt.NDArray[Any] | None]:
+    """Columns with numbers or times; None of others."""
     arrow = library('pyarrow', 'Reading a Parquet file')
     try:
         table = library('pyarrow.parquet', 'Reading a Parquet file').read_table(path)
@@ -196,7 +206,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         reason = str(error).splitlines()[0].rstrip('.')
         sentence = f"'{path}' is no readable Parquet file: {reason}."
         raise BagError(sentence, kind='not_a_table', path=path) from error
-    columns: dict[str, npt.NDArray[Any]] = {}
+    columns: dict[str, npt.NDArray[Any] | None] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if arrow.types.is_timestamp(column.type):
             name, values = (
@@ -206,7 +216,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         elif arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
             values = column.to_numpy()
         else:
-            continue
+            values = None
         if name in columns:
             raise _twice(path, name)
         columns[name] = values
@@ -228,12 +238,15 @@ def _messages(
     stamps: npt.NDArray[np.int64],
     columns: Mapping[str, npt.NDArray[Any]],
     rows: npt.NDArray[np.intp],
+    texts: int,
 ) -> Raws:
-    """The rows as messages in CDR."""
+    """The rows as messages in CDR, with so many empty texts at the end."""
     begin = [('encapsulation', '>u4'), ('sec', '<i4'), ('nanosec', '<u4'), ('length', '<u4')]
-    row = np.dtype([*begin, ('frame_id', 'V4'), ('values', '<f8', len(columns))])
+    ends = ('texts', 'u1', max(8 * texts - 3, 0))  # each its length, a zero, and three of padding
+    row = np.dtype([*begin, ('frame_id', 'V4'), ('values', '<f8', len(columns)), ends])
     messages = np.zeros(len(rows), row)
     messages['encapsulation'], messages['length'] = 0x10000, 1
+    messages['texts'][:, ::8] = 1
     messages['sec'], messages['nanosec'] = np.divmod(stamps, 10**9)
     for k, values in enumerate(columns.values()):
         messages['values'][:, k] = values[rows]

@@ -26,6 +26,9 @@ FORCE_TOLERANCE = 0.05
 TILT_TOLERANCE = 10.0
 """Angle between the mean contact force and the ground normal that is remarked on [°]."""
 
+MASS_BELOW = 0.25
+"""So far from the weight a sum may be for want of what is below sensors: no other unit [-]."""
+
 UNITS = {
     'kgf': 9.80665,
     'lbf': 4.4482216,
@@ -213,7 +216,7 @@ def _compare_with_weight(
     mean, median = float(np.mean(total)), float(np.median(total))
     if abs(mean / weight - 1.0) <= FORCE_TOLERANCE:
         return
-    if scalar and mean > 0.0:
+    if scalar and mean > 0.0 and abs(mean / weight - 1.0) > MASS_BELOW:
         yield Finding(
             'foot_unit',
             'warning',
@@ -244,7 +247,7 @@ def _compare_with_weight(
         'warning',
         f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
         f"{missing}Check the URDF's masses, a load that it does not have, offsets of the sensors, "
-        'and the mass below them (wrench.below).',
+        'and the mass below them (below).',
     )
 
 

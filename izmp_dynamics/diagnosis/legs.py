@@ -1,8 +1,9 @@
-"""Legs that the robot file exchanges, and joints of the other sign: which order fits physics.
+"""Legs or foot sensors that are exchanged, joints of the other sign: which order fits physics.
 
-The IZMP does not leave the feet that touch the ground, and a foot in the air carries nothing.
-Where the joints say so for long, the recording is seen through other orders of the legs, with
-their foot sensors and without, and through other signs of joints. Those that fit are named. Feet
+The IZMP does not leave the feet that touch the ground, a foot in the air carries nothing, and the
+forces of feet that are balls act where the IZMP is. Where the recording contradicts that for long,
+it is seen through other orders of the legs, of their foot sensors and of both, and through other
+signs of joints. Those that fit are named. Feet
 are lifted against where they stand themselves, so a slope is no contradiction, and a constant
 tilt of the IMU is granted to every order.
 """
@@ -31,10 +32,13 @@ TILT = float(np.radians(2.5))
 """Of the mounting of the IMU, which says nothing about the order [rad]."""
 
 OUTSIDE = 0.015
-"""Mean distance of the IZMP from the feet that contradicts an order [m]."""
+"""Mean distance of the IZMP from the feet, or the CoP, that contradicts an order [m]."""
 
-LOADED = 0.5
-"""Share of the time in the air in which sensors measure load that contradicts it [-]."""
+LOADED = 0.35
+"""Share of the time in the air in which sensors measure load that contradicts it [-].
+
+Of four feet, one exchanged pair makes half of it wrong.
+"""
 
 EXPLAINED = 0.3
 """Part of a contradiction that may be left in an order that fits [-]."""
@@ -76,6 +80,9 @@ class _Legs:
         self.up, self.point, self.com = up[rows], point[rows], self.model.com(self.q)
         self.loaded = np.stack([foot.loaded[rows] for foot in self.feet], axis=1)
         self.measured = all(foot.measured for foot in self.feet)
+        self.forces = np.stack([foot.normal_force[rows] for foot in self.feet], axis=1)
+        flat = any(foot.sole.shape[1] > 1 for foot in self.feet)
+        self.alone = self.measured and not (flat and np.isfinite(self.forces).any())
         self.soles = []
         for foot in self.feet:
             R, p = self.model.frame_pose(foot.frame, self.q)
@@ -95,7 +102,7 @@ class _Legs:
             yield reach * (a * x + b * np.cross(self.up, x))
 
     def contradiction(self, order: _Order) -> Array:
-        """(2,) how far an order is from physics, 1: too far: by the IZMP, by the sensors."""
+        """(3,) how far an order is from physics, 1: too far: by the IZMP, the load, the CoP."""
         q = self.q.copy()
         for to, of in enumerate(order.legs):
             q[:, self.chains[to]] = self.q[:, self.chains[of]]
@@ -116,7 +123,19 @@ class _Legs:
         air = ~touches
         wrong = air & self.loaded[:, list(order.feet)]
         share = wrong.sum() / air.sum() if self.measured and air.sum() >= ENOUGH // 5 else 0.0
-        return np.array([outside / OUTSIDE, share / LOADED])
+        gap = self._gap(points, np.stack(soles, axis=1), self.forces[:, list(order.feet)])
+        return np.array([outside / OUTSIDE, share / LOADED, gap / OUTSIDE])
+
+    def _gap(self, points: Array, soles: Array, forces: Array) -> float:
+        """Least mean distance [m] of IZMPs (P, S, 3) and CoP; 0 where feet are no balls."""
+        total = forces.sum(axis=1)
+        known = total > 0.0  # not of NaN, so of no flag
+        if soles.shape[2] > 1 or np.count_nonzero(known) < ENOUGH:
+            return 0.0
+        cop = np.einsum('sf,sfi->si', forces[known], soles[known, :, 0]) / total[known, None]
+        off = points[:, known] - cop
+        off -= np.einsum('psi,si->ps', off, self.up[known])[..., None] * self.up[known]
+        return float(np.linalg.norm(off, axis=2).mean(axis=1).min())
 
     def orders(self) -> Iterator[_Order]:
         """Other orders of the legs, simple ones first, and other signs of their joints."""
@@ -128,6 +147,8 @@ class _Legs:
             swapped = dict(pairs) | {b: a for a, b in pairs}
             legs = tuple(swapped.get(k, k) for k in same)
             words = ', '.join(f'{names[a]} with {names[b]}' for a, b in pairs)
+            if self.alone:  # those with forces and flat soles are compared by their steps
+                yield _Order(same, legs, plain, f'the foot sensors are exchanged: {words}')
             yield _Order(legs, same, plain, f'the joints of the legs are exchanged: {words}')
             if self.measured:
                 both = f'the joints of the legs and the foot sensors are exchanged: {words}'
@@ -168,14 +189,30 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     if least > EXPLAINED * stated.max():
         return
     fits = [order for size, order in left if size <= 1.5 * least + SAME]
-    why = f'feet in the air are measured to be loaded for {LOADED * stated[1]:.0%} of that time'
-    if stated[0] >= 1.0:
-        why = f'the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the feet that touch'
+    by = int(stated.argmax()) if stated[0] < 1.0 else 0
+    why = (
+        f'by the joints, the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the feet that '
+        'touch',
+        'by the joints, feet in the air are measured to be loaded for '
+        f'{LOADED * stated[1]:.0%} of that time',
+        f'the CoP of the foot sensors is {1e3 * OUTSIDE * stated[2]:.0f} mm from the IZMP',
+    )[by]
+    fit = f'It would fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.'
+    of_sensors = [order.legs == same and order.feet != same for order in fits]
+    if all(of_sensors):
+        yield Finding(
+            'feet_exchanged',
+            'warning',
+            f'The order of the foot sensors contradicts physics: {why}. {fit}',
+            'Compare topics and fields under feet in the robot file with the messages.',
+            data={'follows': -1.0},
+        )
+        return
+    both = ', or the order of the foot sensors,' if any(of_sensors) else ''
     yield Finding(
         'legs_exchanged',
         'warning',
-        f'The order or the signs of the joints contradict physics: by the joints, {why}. It would '
-        f'fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.',
+        f'The order or the signs of the joints{both} contradict physics: {why}. {fit}',
         'Compare the names of the joints with the order in the messages (joints.names), and the '
         "signs and zeros with the driver's.",
     )

@@ -1,7 +1,7 @@
 """The sensors in a recording: their topics, and what they say in its first minute."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from izmp_dynamics.bags.batch import RawMessages
-from izmp_dynamics.bags.fields import float_arrays
+from izmp_dynamics.bags.fields import number_arrays
 from izmp_dynamics.bags.messages import (
     ImuBatch,
     JointStateBatch,
@@ -58,6 +58,9 @@ class Recorded:
         poses: what may be the pose or the position of the root; without an IMU only poses.
         mapped: topic with messages of a maker's type → shipped robot file that maps their fields.
         late: topics of such types that begin after that minute.
+        truth: topics that by their names are the truth of a simulation, left out beside others of
+            their types.
+        arrays: which numbers are in messages of types that no robot file maps, by topic.
         description: the URDF that robot_state_publisher published; None where it was not recorded.
     """
 
@@ -67,6 +70,8 @@ class Recorded:
     poses: Mapping[str, PoseBatch]
     mapped: Mapping[str, RobotFile] = dataclasses.field(default_factory=dict)
     late: tuple[str, ...] = ()
+    truth: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
     description: str | None = None
 
 
@@ -89,6 +94,9 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
             known[ROW] = table
         mapped = {name: known[kind] for name, kind in types.items() if kind in known}
         wanted = [name for name, kind in types.items() if kind in readable or name in mapped]
+        real = {types[name] for name in wanted if 'truth' not in name}
+        truth = tuple(name for name in wanted if 'truth' in name and types[name] in real)
+        wanted = [name for name in wanted if name not in truth]
         begin = next(iter(bag.batches(wanted, LENGTH)), None) if wanted else None
         raws = begin.topics if begin is not None else {}
 
@@ -110,12 +118,19 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
             read(pose_batch, *POSITIONS),
             mapped,
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
+            truth,
+            tuple(_arrays(bag, types, mapped)),
             _description(bag, types),
         )
-        arrays = ' '.join(_arrays(bag, types)) if not (found.joints and found.imus) else ''
     if not found.imus:
         posed = {name: pose for name, pose in found.poses.items() if has_rotation(pose)}
         found = dataclasses.replace(found, poses=posed)
+    arrays = '; '.join(found.arrays)
+    if arrays:
+        arrays = (
+            'Numbers that joints.positions, imu and feet may name (see '
+            f'config/robot_example.yaml): {arrays}.'
+        )
     either = f'{IMU}, nor of a pose ({", ".join(POSES)}),'
     for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus or found.poses, either)):
         if not batches:
@@ -137,25 +152,24 @@ def _mapped(bag: BagReader, file: RobotFile, signal: str, messages: RawMessages)
     return batch if mapped.frame is None else dataclasses.replace(batch, frame_ids=(mapped.frame,))
 
 
-def _arrays(bag: BagReader, types: Mapping[str, str]) -> Iterator[str]:
+def _arrays(bag: BagReader, types: Mapping[str, str], mapped: Collection[str]) -> Iterator[str]:
     """Say which numbers are in messages of types that no robot file maps."""
     standard = standard_types().fielddefs
     for topic, msgtype in types.items():
-        if msgtype not in standard:
+        table = msgtype == ROW
+        if (topic not in mapped or table) and (msgtype not in standard or 'MultiArray' in msgtype):
             arrays: list[str] = []
             with suppress(BagError):  # whose definition cannot be read
                 typestore = bag.decoder(topic).typestore
-                arrays += _columns(bag) if msgtype == ROW else float_arrays(typestore, msgtype)
+                arrays += _columns(bag) if table else number_arrays(typestore, msgtype)
             if arrays:
-                yield (
-                    f'Numbers of {topic} that joints.positions and imu may name (type: {msgtype}, '
-                    f'see config/robot_example.yaml): {", ".join(arrays)}.'
-                )
+                yield f'{topic} (type: {msgtype}) has {", ".join(arrays)}'
 
 
 def _columns(bag: BagReader) -> list[str]:
-    """Names of the columns of a table, without the header."""
-    return [name for name, _ in bag.decoder(TOPIC).typestore.fielddefs[ROW][1]][1:]
+    """Names of the columns of a table that are numbers."""
+    fields = bag.decoder(TOPIC).typestore.fielddefs[ROW][1]
+    return [name for name, (_, detail) in fields if detail[0] == 'float64']
 
 
 def _credible(batch: Any) -> Any:

@@ -67,7 +67,7 @@ class Draft:
         self.guesses: list[str] = []
         model = load_model(urdf)
         self.joints_topic, self.joints = _best_joints(recorded.joints, model)
-        poses = _measured(recorded.poses)
+        poses = recorded.poses
         best = _best_imu(recorded.imus, model) if recorded.imus else _best_pose(poses, model)
         self.imu_topic, self.imu_link, doubt = best
         self.imu = recorded.imus.get(self.imu_topic)
@@ -92,6 +92,8 @@ class Draft:
         self._add_rate()
         if recorded.late:
             self._add('', guess=f'left out, as they begin late: {_listed(recorded.late)}.')
+        if recorded.truth:
+            self._add('', f'left out, as truth of a simulation: {_listed(recorded.truth)}')
 
     def text(self, bag: str, urdf: str) -> str:
         """The file.
@@ -188,7 +190,7 @@ class Draft:
     def _add_position(self) -> None:
         """Add the pose of the root in the world, if it is clear which one it is."""
         root = list(filter(self.model.mounted_on_root, self.model.frame_names))
-        poses = _measured(self.recorded.poses)
+        poses = self.recorded.poses
         named = [topic for topic, pose in poses.items() if set(root) & set(pose.child_frame_ids)]
         topics = [self.imu_topic] if self.imu is None else named or list(poses)
         if len(topics) > 1:
@@ -205,7 +207,7 @@ class Draft:
         self._add(f'position: {_flow(position)}', 'for IR-MD', guess.strip())
 
     def _add_feet(self) -> None:
-        wrenches = _measured(self.recorded.wrenches)
+        wrenches = self.recorded.wrenches
         feet = find_feet(self.posture, self.urdf, wrenches)
         if not feet:
             self._add('', guess='the URDF has no legs; without feet there is no margin.')
@@ -216,6 +218,9 @@ class Draft:
         used = {foot.sensor.topic for foot in feet if foot.sensor is not None}
         if free := sorted(set(wrenches) - used):
             self._add('', guess=f'no foot takes the force sensors {_listed(free)}.')
+        if not all(foot.sensor for foot in feet):
+            for arrays in self.recorded.arrays:
+                self._add('', f'perhaps the force or contact of feet: {arrays}')
         self._doubt_feet(feet)
         points = [foot.outline for foot in feet if foot.outline.is_point]
         if len(points) == len(feet) and not all(outline.ball for outline in points):
@@ -409,16 +414,13 @@ def _doubt(foot: DraftedFoot) -> str:
 
 
 def _no_link(topic: str, frames: Sequence[str], guess: str) -> str:
-    named = ', '.join(frames) or 'nothing'
+    named = (
+        f"the frame '{', '.join(frames)}', which is no link of the URDF" if frames else 'no frame'
+    )
     return (
-        f"the messages on {topic} name the frame '{named}', which is no link of the URDF. "
+        f'the messages on {topic} name {named}. '
         f"'{guess}' is a guess: state the link whose axes it measures in."
     )
-
-
-def _measured(topics: Mapping[str, T]) -> Mapping[str, T]:
-    """Without what by its name is the truth of a simulation; all if nothing else is there."""
-    return {name: each for name, each in topics.items() if 'truth' not in name} or topics
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -107,8 +107,8 @@ class FootWrench:
 
 
 @dataclass(frozen=True)
-class FootForce:
-    """A number in messages of any type that is the normal force on a foot."""
+class FootScalar:
+    """A number in messages of any type that says what a foot carries."""
 
     topic: str = setting('topic of the messages')
     type: str = setting('type of the messages, as in ros2 topic info')
@@ -128,7 +128,17 @@ class FootForce:
 
 
 @dataclass(frozen=True)
-class FootContact(FootForce):
+class FootForce(FootScalar):
+    """Normal force on a foot as a number."""
+
+    below: str | None = setting(
+        'link below the sensor, as of a wrench, under a flat sole: its weight is not measured',
+        default=None,
+    )
+
+
+@dataclass(frozen=True)
+class FootContact(FootScalar):
     """A number in messages of any type that says whether a foot carries load, not how much."""
 
     field: str = setting('field that says it: a bool, one of several values, or counts')
@@ -242,6 +252,11 @@ class Foot:
                 kind='polygon_or_radius', keys=('polygon', 'radius'),
             )  # fmt: skip
         if self.radius is not None:
+            if self.force is not None and self.force.below is not None:
+                raise RobotFileError(
+                    'force.below needs a flat sole; leave it out with radius.',
+                    kind='key_without_effect', key='force.below',
+                )  # fmt: skip
             if self.imu is not None:
                 raise RobotFileError(
                     'imu has no effect with radius, as a ball has no plane; leave it out.',

@@ -34,7 +34,7 @@ from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WREN
 from izmp_dynamics.model.urdf import LARGEST, SUFFIXES, Urdf, read_urdf
 
 _LINK = re.compile(
-    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.imu|\.accelerometers\[\d+\])?)'
+    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.force|\.imu|\.accelerometers\[\d+\])?)'
     r'\.(frame|below|link)'
 )
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
@@ -216,6 +216,12 @@ class RobotFile:
             | soles
             | {f'segments[{k}].link': unit.link for k, unit in enumerate(self.segments)}
             | {f'{signal.key}.topic': signal.topic for signal in self.signals()}
+            | {
+                f'{key}.{kind}.field': scalar.field
+                for key, foot in feet
+                for kind in SCALARS
+                if (scalar := getattr(foot, kind))
+            }
             | {f'{signal.key}.type': '' for signal in self.signals() if signal.mapping}
         )
         if self.imu.from_position and self.position is None:
@@ -330,18 +336,26 @@ def repeated_names(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
     """
     for what, pattern in _UNIQUE.items():
         names = {
-            key: text.strip('/')
+            key: text.strip('/') if what != _FIELD else _field_of(texts, key)
             for key, text in texts.items()
             if pattern.fullmatch(key) and key.replace('.topic', '.type') not in {*texts} - {key}
         }
         yield from _repeated(what, names)
 
 
+def _field_of(texts: Mapping[str, str], key: str) -> str:
+    """The field of a foot and its topic, without a factor."""
+    topic = texts.get(key.replace('.field', '.topic'), '').strip('/')
+    return f'{texts[key].partition("*")[0].strip()} of {topic}'
+
+
+_FIELD = 'field'
 _UNIQUE = {
     'foot name': re.compile(r'feet\[\d+\]\.name'),
     'sole': re.compile(r'feet\[\d+\]\.sole'),
     'segment': re.compile(r'segments\[\d+\]\.link'),
     'topic': re.compile(r'.+\.topic'),
+    _FIELD: re.compile(r'feet\[\d+\]\.(force|contact)\.field'),
 }
 
 

@@ -172,3 +172,9 @@ class Signal:
     def kind(self) -> str:
         """The name without the brackets, e.g. 'feet'."""
         return self.name.partition('[')[0]
+
+    @property
+    def shown_key(self) -> str:
+        """The key with the name of the foot or link in place of its number, for messages."""
+        name = re.search(r'\[[^]]*\]', self.name)
+        return re.sub(r'\[\d+\]', lambda _: name[0], self.key, count=1) if name else self.key

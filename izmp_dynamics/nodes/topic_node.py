@@ -91,7 +91,9 @@ class TopicNode(ManagedNode):
             signal.name: MappedReader(signal, lambda: self.receiver.received, clocks)
             for signal in mapped
         }
-        undated = [each.key for each in mapped if not self._mapped[each.name].has_header_stamp]
+        undated = [
+            each.shown_key for each in mapped if not self._mapped[each.name].has_header_stamp
+        ]
         if undated and not self.task.is_whole:
             raise RobotFileError(
                 f"'{path}': {list_names(undated)} have no header, or another clock than its "

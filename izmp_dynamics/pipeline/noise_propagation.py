@@ -292,6 +292,10 @@ def _differences(
     return jacobian
 
 
+_STATES = 2048
+"""Motions whose wrenches are evaluated at a time, each with the motion of all units."""
+
+
 def joint_covariance(
     mr_ad: MrAd, q: Array, acceleration_sigma: Array, units: Array | None = None
 ) -> Array:
@@ -306,6 +310,15 @@ def joint_covariance(
         units: (K, S, 9) of `MrAd.of_states`: q̈ of the joints before such a body does not move it.
     """
     count, joints = q.shape
+    rows = max(1, _STATES // max(joints, 1))
+    if count > rows:
+        parts = [slice(begin, begin + rows) for begin in range(0, count, rows)]
+        return np.concatenate([
+            joint_covariance(
+                mr_ad, q[part], acceleration_sigma[part], None if units is None else units[part]
+            )
+            for part in parts
+        ])  # fmt: skip
     states = np.zeros((count, joints, 9 + 3 * joints))
     states[:, :, 9 : 9 + joints] = q[:, None]
     states[:, :, 9 + 2 * joints :] = np.eye(joints)

@@ -329,10 +329,11 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
         sensor = _sensor_frame(
             model, foot.wrench.frame, foot.wrench.topic, frame_ids, f'{key}.wrench', key, place
         )
-        if foot.wrench.below is not None:
-            _known(model, foot.wrench.below, f'{key}.wrench.below')
-            _check_below(model, foot.name, foot.sole_frame, sensor, foot.wrench.below)
-            below = model.part(foot.wrench.below)
+    for kind, load in (('wrench', foot.wrench), ('force', foot.force)):
+        if load is not None and load.below is not None:
+            _known(model, load.below, f'{key}.{kind}.below')
+            _check_below(model, f'{key}.{kind}', foot.sole_frame, sensor, load.below)
+            below = model.part(load.below)
     return FootRig(
         name=foot.name,
         sole=foot.sole_frame,
@@ -367,8 +368,8 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     return frozen(sole.body_R_frame.T @ imu.body_R_frame)
 
 
-def _check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: str) -> None:
-    """Refuse a link as `wrench.below` that is not between sensor and ground.
+def _check_below(model: RobotModel, key: str, sole: str, sensor: str | None, below: str) -> None:
+    """Refuse a link as `below` that is not between sensor and ground.
 
     Its mass is added to what the sensor measures; a link on the wrong side of the sensor would add
     the mass of a leg, or of the robot.
@@ -378,7 +379,7 @@ def _check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: st
         why = 'is the root link, and all of the robot would count'
     elif sole not in carried:
         why = f"does not carry the sole '{sole}'"
-    elif _is_above(model, below, sensor):
+    elif sensor is not None and _is_above(model, below, sensor):
         mass = model.part(below).total_mass
         why = f"is above the sensor '{sensor}': it carries it ({mass:.3g} kg would count)"
     else:
@@ -388,9 +389,9 @@ def _check_below(model: RobotModel, foot: str, sole: str, sensor: str, below: st
     if link != below and link != model.root:
         suggestion = f" Is '{link}' meant?"
     raise ReplayError(
-        f"feet[{foot}].wrench.below: '{below}' {why}. {_BELOW}{suggestion}",
+        f"{key}.below: '{below}' {why}. {_BELOW}{suggestion}",
         kind='not_below',
-        foot=foot,
+        foot=key.partition('[')[2].partition(']')[0],
         link=below,
     )
 

@@ -116,7 +116,7 @@ class MappedMessages:
         self.names = self._map.names
         self.is_flag = bool(self._map.loaded) or self._map.above is not None
         self.of_foot = signal.kind == 'feet'
-        self._key = signal.key
+        self._key = signal.shown_key
         self._places: dict[str, slice] = {}
         terms: list[Term] = []
         width = 0
@@ -232,7 +232,7 @@ class MappedMessages:
             if not isinstance(given, tuple) or not self.names or not {*self.names} <= {*given}:
                 continue
             listed = given[first : first + len(self.names)]
-            if listed != self.names:
+            if len(listed) == len(self.names) and listed != self.names:
                 raise BagError(
                     f"'{path}' names the joints in another order than joints.names; valid: "
                     f'names: [{", ".join(listed)}].',

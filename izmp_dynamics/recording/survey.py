@@ -179,7 +179,7 @@ class Survey:
                 raise ReplayError(
                     f"The messages of '{use.topic}' name several frames "
                     f'({", ".join(map(repr, frames))}): two publishers on one topic? State the '
-                    f'right one as {signal.key}.frame in the robot file.',
+                    f'right one as {signal.shown_key}.frame in the robot file.',
                     kind='several_frames', signal=signal.name, frames=tuple(frames),
                 )  # fmt: skip
             ids[signal.topic] = frames[0] if frames else None

@@ -8,7 +8,7 @@ from izmp_dynamics.bags.batch import resolve_topic, topics_ending_in
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.finding import Finding, Level, list_names
 from izmp_dynamics.model.feet import SCALARS, Foot
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.sensors import IMU_MESSAGES, JOINT_MESSAGES
@@ -148,7 +148,8 @@ class SignalTopics:
                 raise ReplayError(
                     f'{use.signal}: {why}.', kind=kind, signal=use.signal, topic=use.topic
                 )
-            self.leave_out(use.signal, kind, why)
+            level: Level = 'warning' if use.faults else 'note'
+            self.leave_out(use.signal, kind, why, level=level)
 
     def _find(self, signal: Signal) -> bool:
         name = resolve_topic(signal.topic, self.bag.topics)
@@ -200,9 +201,11 @@ class SignalTopics:
         topics = self.bag.topics.values()
         there = [t.name for t in topics if t.msgtype in signal.types and t.count]
         if len(topics_ending_in(signal.topic, self.bag.topics)) > 1:
-            remedy = f'State the one that is meant, with its namespace, as {_key(signal.key)}.'
+            remedy = (
+                f'State the one that is meant, with its namespace, as {_key(signal.shown_key)}.'
+            )
         elif there:
-            remedy = _perhaps(signal.key, there)
+            remedy = _perhaps(signal.shown_key, there)
         else:
             remedy = (
                 f'No other topic has messages of type {signal.types[0]} either; it must be '
@@ -213,7 +216,14 @@ class SignalTopics:
             kind=kind, signal=signal.name, topic=signal.topic, candidates=tuple(there),
         )  # fmt: skip
 
-    def leave_out(self, signal: str, kind: str, why: str, others: tuple[str, ...] = ()) -> None:
+    def leave_out(
+        self,
+        signal: str,
+        kind: str,
+        why: str,
+        others: tuple[str, ...] = (),
+        level: Level = 'note',
+    ) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it.
 
         Args:
@@ -221,12 +231,15 @@ class SignalTopics:
             kind: identifies the reason.
             why: the reason, as the beginning of a sentence.
             others: topics that may be meant.
+            level: of the finding.
 
         Raises:
             ReplayError: if the robot file insists on the sensor.
         """
         self.uses.pop(signal, None)
-        key = next((each.key for each in self.robot.signals() if each.name == signal), signal)
+        key = next(
+            (each.shown_key for each in self.robot.signals() if each.name == signal), signal
+        )
         sensor = signal.partition('[')[0]
         if sensor == 'accelerometers' and self.robot.angular_acceleration.method == sensor:
             raise ReplayError(
@@ -239,7 +252,8 @@ class SignalTopics:
         for name in [name for name in self.uses if name not in left]:
             del self.uses[name]
         message = f'{signal}: {why}; without it {_LOST[sensor]}.'
-        self.note(kind, message, _perhaps(key, others) if others else '')
+        remedy = _perhaps(key, others) if others else ''
+        self.missing.append(Finding(kind, level, message, remedy))
 
 
 def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:

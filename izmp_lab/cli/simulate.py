@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,7 +44,7 @@ def add_seesaw(motions: Any) -> None:
         help='of the centre of mass: constant (default) or sine:METRES:HERTZ to the sides, e.g. '
         'sine:0.025:0.25',
     )  # fmt: skip
-    _add_push(parser, 'the torso ')
+    _add_push(parser, parser, 'the torso ')
     parser.add_argument(
         '--duration', type=float, default=60.0, metavar='S', help='of the simulation (default: 60)'
     )
@@ -170,7 +171,7 @@ def _add_quadruped(motions: Any) -> None:
         '--duration', type=float, default=10.0, metavar='S',
         help='[s], with 1 s of standing before and after the steps (default: 10)',
     )  # fmt: skip
-    _add_push(parser)
+    _add_push(parser, parser)
     parser.add_argument(
         '--feet', default='wrench', choices=('wrench', 'force', 'contact'),
         help='what they measure: six axes (default), the normal force, or whether they carry load',
@@ -178,12 +179,7 @@ def _add_quadruped(motions: Any) -> None:
     parser.add_argument(
         '--noise', metavar='UNIT', help='the IMU has the noise of this one: xsens_mti20'
     )
-    parser.add_argument(
-        '--encoder-bits',
-        type=at_least(1),
-        metavar='N',
-        help='joint positions in steps of 2π / 2^N',
-    )
+    _add_encoder_bits(parser)
     parser.add_argument(
         '--seed', type=at_least(0), default=0, metavar='N', help='of the noise (default: 0)'
     )
@@ -191,8 +187,18 @@ def _add_quadruped(motions: Any) -> None:
     parser.set_defaults(run=run_quadruped)
 
 
-def _add_push(parser: Any, what: str = '') -> None:
+def _add_encoder_bits(parser: Any) -> None:
     parser.add_argument(
+        '--encoder-bits',
+        type=at_least(1),
+        metavar='N',
+        help='joint positions in steps of 2π / 2^N',
+    )
+
+
+def _add_push(group: Any, parser: Any, what: str = '') -> None:
+    parser._negative_number_matcher = re.compile(r'-\d')  # so -40:left:3 is a value, and refused
+    group.add_argument(
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
         help=f'push {what}with N newtons (forward, back, left or lateral, right, up, down) at '
         'time T [s] for DURATION [s] (default: 0.1); repeatable. Example: 40:lateral:3.0',
@@ -208,7 +214,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     world.add_argument(
         '--friction', type=float, metavar='MU', help='between soles and ground (default: 1)'
     )
-    _add_push(world)
+    _add_push(world, parser)
     world.add_argument(
         '--push-on', default='trunk', metavar='LINK', help='the link pushed (default: trunk)'
     )
@@ -234,6 +240,7 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
         help='also record noisy/… topics with the noise of an IMU: xsens_mti20; evaluate them '
         'with robot_noisy.yaml',
     )  # fmt: skip
+    _add_encoder_bits(sensors)
     sensors.add_argument(
         '--segments', metavar='all|LINK,…',
         help='units on links beside the root, each an IMU and three accelerometers; robot.yaml in '
@@ -295,7 +302,7 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
             kind='uneven_slope',
         )
     robot = load_robot_file(options.robot or find_resource(BIPED31))
-    if options.segments:
+    if options.segments is not None:
         robot = with_units(robot, options.segments, folder)
     physics = Physics.at_rate(options.physics_rate, options.friction)
     with progress_bar('Simulating', options.quiet) as progress:
@@ -309,13 +316,16 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
             pushes=[Shove.parse(text, options.push_on) for text in options.push],
             feedback=AnkleFeedback() if options.ankle_feedback else None,
             noise=sensor_noise(options.noise) if options.noise else None,
+            encoder_bits=options.encoder_bits,
             seed=options.seed,
-            files=files_of(robot, noisy=bool(options.noise)) if options.segments else None,
+            files=files_of(robot, noisy=bool(options.noise))
+            if options.segments is not None
+            else None,
             storage=options.storage,
             overwrite=options.overwrite,
             progress=progress,
         )
-    if options.segments:
+    if options.segments is not None:
         _print_path('Robot', options.output / 'robot.yaml', options)
     if not options.quiet:
         for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):

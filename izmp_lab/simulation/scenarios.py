@@ -11,7 +11,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling, simulate, with_feed_forward
-from izmp_lab.simulation.noisy_signals import SensorNoise, add_noise
+from izmp_lab.simulation.noisy_signals import SensorErrors, SensorNoise, add_noise, with_errors
 from izmp_lab.simulation.physics import Physics, Push, Shove
 from izmp_lab.simulation.recording import check_recordable, record
 from izmp_lab.simulation.simulated_run import SimulatedRun
@@ -129,6 +129,7 @@ def simulate_walk(
     pushes: Sequence[Shove] = (),
     feedback: AnkleFeedback | None = None,
     noise: SensorNoise | None = None,
+    encoder_bits: int | None = None,
     seed: int = 0,
     files: Mapping[str, str] | None = None,
     storage: str = 'mcap',
@@ -148,6 +149,7 @@ def simulate_walk(
         feedback: of the root's tilt to the ankles; none if None.
         noise: noise of IMU, accelerometers and units on other links, on copies of their signals;
             none if None.
+        encoder_bits: joint positions are recorded in steps of 2π / 2^bits; exact if None.
         seed: of the noise.
         files: name → text of further files in the folder of the bag.
         storage: 'mcap' or 'sqlite3'.
@@ -180,7 +182,8 @@ def simulate_walk(
     )
     if bag is not None:
         noisy = add_noise(run, file, noise, seed) if noise else None
-        record(run, file, bag, noisy=noisy, files=files, storage=storage, overwrite=overwrite)
+        measured = with_errors(run, file, SensorErrors(encoder_bits=encoder_bits))
+        record(measured, file, bag, noisy=noisy, files=files, storage=storage, overwrite=overwrite)
     return SimulatedWalk(planned, terrain, run)
 
 

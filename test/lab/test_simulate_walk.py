@@ -216,6 +216,8 @@ def test_command_after_a_fall_keeps_and_marks_the_bag(tmp_path, capsys):
         (('--noise', 'bosch'), 'valid: xsens_mti20'),
         (('--noise', 'xsens_mti20', '--seed', '-1'), 'seed of the noise'),
         (('--push', '40:sideways:3'), 'valid: forward, back, left'),
+        (('--push', '-40:left:3'), 'above zero, not -40 N'),
+        (('--segments', ''), "no link ''"),
         (('--push', '40:left:2', '--push-on', 'tail'), "no frame 'tail'"),
         (('--robot', str(ROBOT_FILE.with_name('robot_noisy.yaml'))), 'noisy copies'),
     ],
