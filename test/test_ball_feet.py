@@ -157,6 +157,18 @@ def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sens
     np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
 
 
+def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (60, 1)))
+    signals = stance.signals()
+    signals['feet[FL]'] = signals['feet[FL]'].rows(slice(20, None))
+    signals['feet[RR]'].values[40:] = 0.0
+    found = evaluate(Evaluator(rig), [signals])
+    assert not np.isfinite(found.soles[0].normal_force[:10]).any()
+    lifted = found.stamps > signals['feet[RR]'].stamps[40]
+    assert lifted.any()
+    assert not found.loaded[lifted, 3].any()
+
+
 @pytest.mark.parametrize('slope', [0.0, 5.0])
 def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
     """Of a slope along the line all is known, of one across it nothing: it is taken as level."""

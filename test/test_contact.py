@@ -157,18 +157,6 @@ def test_contact_is_certain_of_no_foot_in_flight_and_nothing_is_said_of_what_is_
     assert 0.9 < dead[0] < 1.0
 
 
-@pytest.mark.parametrize(
-    ('point', 'height', 'stated', 'expected'),
-    [
-        ((0.0, 0.0), 0.0, (1.0, 0.0), True),  # the ZMP is 50 mm beside the one that carries
-        ((0.0, 0.04), 0.0, (1.0, 0.0), False),
-        ((0.0, 0.04), 0.05, (1.0, 1.0), True),
-    ],
-)
-def test_a_dead_sensor_beside_a_loaded_foot_is_not_believed(point, height, stated, expected):
-    assert estimate(point, heights=(0.0, height), stated=stated)[0] == [True, expected]
-
-
 def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_as_in_replay(rig):
     """The wrenches add up to the contact wrench; they are on the legs that carry, at the balls."""
     stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (40, 1)), slope=SLOPE)

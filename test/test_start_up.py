@@ -1,11 +1,13 @@
 """The start of the nodes' processes: signals, refusals, and what is said about long work."""
 
+import gc
 import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from izmp_dynamics.launching.checked import end_if_refused
 from izmp_dynamics.nodes import start_up
 from izmp_dynamics.nodes.__main__ import main
-from izmp_dynamics.nodes.main import REFUSED
+from izmp_dynamics.nodes.main import REFUSED, run
 from izmp_dynamics.nodes.registry import NODES
 from izmp_dynamics.nodes.start_up import ForwardedLog, announced
 
@@ -138,6 +140,24 @@ def test_a_parameter_file_that_ros_cannot_read_is_refused(tmp_path):
     said = refused(tmp_path, 'acd', '--ros-args', '--params-file', path)
     assert f"acd: error: The params file '{path}' cannot be read: " in said
     assert 'ros__parameters at line 2' in said
+
+
+def test_garbage_is_collected_from_when_the_node_is_there(monkeypatch):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    seen = []
+
+    def spin_node(name, arguments, started):
+        seen.append(gc.isenabled())
+        started()
+        seen.append(gc.isenabled())
+
+    monkeypatch.setattr('izmp_dynamics.nodes.process.spin_node', spin_node)
+    monkeypatch.setattr('izmp_dynamics.nodes.main.leave', seen.append)
+    monkeypatch.setattr(
+        'izmp_dynamics.nodes.main.interruptible', lambda: nullcontext(lambda longest: None)
+    )
+    run('acd', [])
+    assert seen == [False, True, None]
 
 
 @pytest.mark.parametrize('given', [[], ['acdc'], ['--help']])

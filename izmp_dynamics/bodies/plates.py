@@ -42,7 +42,7 @@ _SLOW = 0.3
 _STANCE = 0.1
 """Shortest time that a foot stands [s]; it is unloaded for less at touch-down."""
 
-_SUM = re.compile('combined|sum|total', re.IGNORECASE)
+_SUM = re.compile('(combined|sum|total)([^a-z]|$)', re.IGNORECASE)
 """Begins the name of what is no plate, but made of several."""
 
 _STEP = 0.1
@@ -73,9 +73,8 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
             kind='no_forces', path=table.path,
         )  # fmt: skip
     plates, fixed, without, up = [], [], [], world_R_file[2]
-    for stem in stems:
-        if _SUM.match(stem):
-            continue
+    single = [stem for stem in stems if not _SUM.match(stem)] or stems
+    for stem in single:
         name = re.sub(r'\W+', '_', stem.strip('_')) or 'plate'
         force, point = (table.columns([f'{stem}{c}{axis}' for axis in 'xyz']) for c in 'vp')
         if np.abs(point).max() > 50.0:
@@ -99,7 +98,7 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
         wrench = np.hstack([force @ world_R_file.T, moment @ world_R_file.T])
         plates.append(Wrenches(name, table.stamps, wrench))
     remarks = []
-    derived = [stem.strip('_') for stem in stems if _SUM.match(stem)]
+    derived = [stem.strip('_') for stem in stems if stem not in single]
     if derived:
         remarks.append(f'{list_names(derived)}: derived from other plates by its name, left out.')
     if without:

@@ -34,7 +34,8 @@ def add_parser(subparsers: Any) -> None:
     )  # fmt: skip
     opensim.add_argument(
         '--shift-plates', type=_shift, default=(0.0, 0.0), metavar='X,Y',
-        help='move the plates in the world, z up [m]; the import says by what',
+        help='move the plates in the world, z up [m], as in --shift-plates=-0.010,0.041; the '
+        'import says by what',
     )  # fmt: skip
     opensim.set_defaults(run=run)
     c3d = formats.add_parser(
@@ -51,7 +52,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _shift(text: str) -> tuple[float, float]:
     x, y = map(float, listed(text))
-    if not max(abs(x), abs(y)) < 10.0:
+    if not (abs(x) < 10.0 and abs(y) < 10.0):
         raise ValueError
     return x, y
 

@@ -165,7 +165,8 @@ def feet_findings(
 def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
     """Find contact sensors that say the same throughout, though the motion says otherwise.
 
-    The chance of a foot is 0 or 1 where its sensor is believed.
+    The chance of a foot is 0 or 1 where its sensor is believed: not where none says load, as then
+    contact is estimated.
     """
     steps = np.diff(evaluation.stamps)
     step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
@@ -186,6 +187,7 @@ def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
                 f'{contrary} for {seconds:.1f} s.',
                 f'Is it dead, or feet[{foot.name}].contact.loaded_above wrong? Without contact in '
                 'the robot file, contact is estimated.',
+                data={'says': float(says.any())},
             )
 
 

@@ -3,7 +3,8 @@
 The feet together measure the force that the motion requires, mass times specific force. The delay
 at which both differ least, each component weighed by what is left of it, is taken into account
 where the components, and parts of the time, agree on it within `SURE`, and where by it the CoP
-comes closer to the IZMP. It is that of slow motion: both pass the filter that the results have.
+comes closer to the IZMP. It is that of slow motion: both pass the filter of the trial, and then
+that of the results.
 """
 
 from dataclasses import dataclass

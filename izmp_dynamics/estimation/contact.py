@@ -61,10 +61,6 @@ e-fold of its speed above `RESTING`; per share. Of the least logarithmic loss on
 (level, slope, bumps, pushes, noise), a trot and a crawl of Go2 and steps of iCub, each counting
 alike."""
 
-BEYOND = 0.02
-"""Where the ZMP is farther than this outside all feet that sensors say carry load [m], one that
-touches the ground carries, whatever its sensor says: as far off is no ZMP of a sound recording."""
-
 FLAT = 1e-6
 """Corners that span less are on a line [m²]."""
 
@@ -150,16 +146,9 @@ def carrying(
     _share(level, zmp, foot, most, loaded, shares)
     for f in range(feet):
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
+    most = as_stated(stated, loaded, most)
     for f in range(feet):
-        touches[f] = stated[f] >= 0.5 or (np.isnan(stated[f]) and loaded[f])
-    believed = stated.copy()
-    if touches.any() and _beyond(level, foot, zmp, touches) > BEYOND:
-        for f in range(feet):
-            if loaded[f] and not touches[f]:
-                believed[f] = np.nan
-    most = as_stated(believed, loaded, most)
-    for f in range(feet):
-        if np.isfinite(believed[f]) and loaded[f] == (believed[f] >= 0.5):
+        if np.isfinite(stated[f]) and loaded[f] == (stated[f] >= 0.5):
             chances[f] = 1.0 if loaded[f] else 0.0
     _share(level, zmp, foot, most, loaded, shares)
     return int(shares.argmax())
@@ -169,7 +158,9 @@ def carrying(
 def as_stated(stated: Array, loaded: Flags, most: int) -> int:
     """Change which feet (F,) carry load into what sensors say, unless then none did.
 
-    So where all sensors are dead, or their thresholds too high, the estimate stays as it is.
+    So where all sensors are dead, or their thresholds too high, the estimate stays as it is. One
+    that is dead beside another that is loaded is believed, as a ZMP beyond the feet that carry may
+    be a push.
 
     Args:
         stated: (F,) 1 where a foot carries load, 0 where it does not; NaN: not measured.
@@ -210,19 +201,6 @@ def _find_facet(
                     facet[0], facet[1], facet[2] = i, j, k
                     parts[:] = tried
     return found
-
-
-@kernel
-def _beyond(level: Array, foot: Indices, zmp: tuple[float, float], carries: Flags) -> float:
-    """Distance of the ZMP from the convex hull of the feet (F,) that carry [m]."""
-    nearest, parts = np.inf, np.zeros(3)
-    for i in range(len(level)):
-        for j in range(i, len(level)):
-            for k in range(j, len(level)):
-                if carries[foot[i]] and carries[foot[j]] and carries[foot[k]]:
-                    distance = _divide(level[i], level[j], level[k], zmp, parts)
-                    nearest = min(nearest, distance)
-    return nearest
 
 
 @kernel

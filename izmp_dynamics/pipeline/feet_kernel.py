@@ -225,7 +225,7 @@ def _evaluate(
     later, places = np.empty_like(poses), np.empty((2, len(foot), 3))
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
     felt, up = np.full((len(senses), 3), np.nan), np.empty(3)  # NaN without a sensor
-    carry = np.full(len(senses), np.nan)
+    carry = np.empty(len(senses))
     forces[:] = np.nan
     wrenches[:] = np.nan
     shares[:] = np.nan
@@ -233,6 +233,7 @@ def _evaluate(
     for t in range(len(states)):
         body_poses(joints, bodies, states[t, ROOT : ROOT + n], poses)
         corner = end = 0
+        carry[:] = np.nan
         for f in range(len(senses)):
             begin, end = end, end + lengths[f]
             sole, wrench, reading = soles[t, f], wrenches[t, f], readings[t, f]

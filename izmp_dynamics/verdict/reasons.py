@@ -112,8 +112,8 @@ REASONS = {
     ),
     'contact_estimated': Reason(
         'unclear',
-        f'{_ON_LINES}, as far as contact is estimated: not every foot has a force sensor. So it '
-        'is not known whether the next feet come in time.',
+        f'{_ON_LINES}, as far as is known: not every foot measures its force. So it is not known '
+        'whether the next feet come in time.',
         'Record the force on each foot (wrench or force in the robot file). See the fall '
         'probability, which counts on the feet that swing.',
     ),

@@ -182,6 +182,12 @@ def test_planned_torques_are_those_of_the_simulation(plan, run):
 # Sampling, determinism, disturbances
 
 
+def test_two_runs_are_equal_to_the_last_bit(plan, plant, run):
+    again = simulate(plan, build_mujoco(FILE))
+    for first, second in zip(arrays(run), arrays(again), strict=True):
+        assert np.array_equal(first, second, equal_nan=True)
+
+
 def test_a_simulation_in_pieces_is_the_one_in_one_piece(plan, plant, run):
     execution = Execution(plan, plant)
     pieces = [execution.advance(steps) for steps in (1, 4, 500, 7)]
