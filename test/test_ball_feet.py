@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.errors import ReplayError, RobotFileError
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
@@ -155,6 +155,14 @@ def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sens
     found = evaluate(Evaluator(rig_of(tmp_path, feet=feet)), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
     np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
+
+
+def test_the_frame_of_a_force_sensor_on_another_leg_is_refused(tmp_path):
+    feet = [{'name': leg, 'sole': f'{leg}_foot', 'radius': 0.022} for leg in LEGS]
+    feet[0]['wrench'] = {'topic': 'FL_foot/wrench', 'frame': 'RL_foot'}
+    with raising(ReplayError, 'on_other_leg') as refusal:
+        rig_of(tmp_path, feet=feet)
+    assert "is on the leg of foot 'RL', not on that of the sole 'FL_foot'" in str(refusal.value)
 
 
 def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):

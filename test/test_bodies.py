@@ -393,7 +393,8 @@ LATER = table_text(FORCES, GRF + np.array([7, 0, 0, 0, 0, 0, 0]))
 BAD = {
     'model': {
         re.sub('<mass>[0-9]+', '<mass>0', model_text()): 'has no masses',
-        'Humpty': 'OpenSim cannot read the model',
+        'Humpty': 'is no OpenSim model (.osim)',
+        '<OpenSimDocument>Dumpty': 'OpenSim cannot read the model',
     },
     'motion': {
         STEEP: "inDegrees=no), but 'tilt' reaches 90",

@@ -42,6 +42,9 @@ def test_the_sign_that_is_not_stated_is_advised(walk, sign):
     for finding in found:
         assert f'set wrench.sign: {-sign}' in finding.remedy
         assert f'wrench.sign is {sign}' in finding.remedy
+    scalar = tuple(dataclasses.replace(foot, sensor=None, measured=True) for foot in feet)
+    found = list(feet_findings(dataclasses.replace(pulling, feet=scalar)))
+    assert {finding.remedy for finding in found} == {'Multiply force.field by −1.'}
 
 
 @pytest.mark.parametrize('unit', UNITS)

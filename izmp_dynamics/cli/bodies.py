@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,11 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _shift(text: str) -> tuple[float, float]:
-    x, y = map(float, listed(text))
-    if not (abs(x) < 10.0 and abs(y) < 10.0):
-        raise ValueError
-    return x, y
-
-
-_shift.__name__ = 'shift: two numbers in metres, below 10, as 0.010,-0.041'  # as argparse says it
+    with suppress(ValueError):
+        x, y = map(float, listed(text))
+        if abs(x) < 10.0 and abs(y) < 10.0:
+            return x, y
+    raise argparse.ArgumentTypeError(f"two numbers below 10 m, as 0.010,-0.041, not '{text}'")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -275,7 +275,8 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
     counts = {name: min(strides) for name, strides in each.items()}
     if foot and foot not in counts:
         raise ReplayError(
-            f"No result has steps of a foot '{foot}'; valid: {', '.join(counts) or 'none'}.",
+            f"'{foot}' is no foot of all results; they have "
+            f'{" | ".join(", ".join(names) for names in feet)}.',
             kind='unknown_foot', foot=foot,
         )  # fmt: skip
     chosen = foot or max(counts, key=lambda name: counts[name], default='')

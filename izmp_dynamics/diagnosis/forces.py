@@ -204,7 +204,9 @@ def _pulls(foot: Foot) -> Finding:
         f"Foot '{foot.name}' pulls at the ground: its median force is "
         f'{np.nanmedian(foot.normal_force):.1f} N.',
         f'wrench.sign is {foot.sign}; set wrench.sign: {-foot.sign}, or wrench.rotation if the '
-        'sensor is mounted upside down. The z axis of its sole must be up.',
+        'sensor is mounted upside down. The z axis of its sole must be up.'
+        if foot.sensor is not None or not foot.measured
+        else 'Multiply force.field by −1.',
     )
 
 

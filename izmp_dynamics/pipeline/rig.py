@@ -136,7 +136,7 @@ def make_rig(
     Raises:
         ModelError: if the URDF cannot be used.
         UnknownNameError: if a link is named that the robot does not have.
-        ReplayError: if a sensor's frame is not known or not on the root link.
+        ReplayError: if a sensor's frame is not known, not on the root link, or on another leg.
     """
     model = model or load_model(robot.read_urdf(), robot.root)
     ids = frame_ids or {}
@@ -161,12 +161,30 @@ def make_rig(
             for k, sensor in enumerate(robot.accelerometers)
         ),
         position=_position_mount(model, robot, ids),
-        feet=tuple(_foot(model, foot, ids) for foot in robot.feet),
+        feet=_on_their_legs(model, tuple(_foot(model, foot, ids) for foot in robot.feet)),
         minimum_force=minimum_force,
         contact_force=contact_force,
         segments=_segments(model, robot, ids),
         ground_reference=_ground_reference(model, ground, ids),
     )
+
+
+def _on_their_legs(model: RobotModel, feet: tuple[FootRig, ...]) -> tuple[FootRig, ...]:
+    """Refuse the frame of a force sensor that is on the leg of another foot."""
+    chains = {foot.name: model.chain(foot.sole) for foot in feet}
+    for foot in feet:
+        body = None if foot.sensor is None else model.mount(foot.sensor).body
+        if body is None or body in chains[foot.name]:
+            continue
+        for other, chain in chains.items():
+            if body in chain:
+                raise ReplayError(
+                    f"feet[{foot.name}]: the force sensor's frame '{foot.sensor}' is on the leg "
+                    f"of foot '{other}', not on that of the sole '{foot.sole}'; exchange the frames "
+                    'or the topics.',
+                    kind='on_other_leg', signal=f'feet[{foot.name}]', frame=foot.sensor,
+                )  # fmt: skip
+    return feet
 
 
 def _mount(
