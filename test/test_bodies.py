@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.base.errors import BagError, MissingDependencyError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
@@ -380,6 +382,22 @@ def test_moved_plates_have_their_cop_elsewhere():
     moved = plate('p', np.full(COUNT, 700.0), 0.1).moved(np.array([0.02, -0.03, 0.0])).values
     np.testing.assert_allclose(-moved[:, 4] / moved[:, 2], 0.12)
     np.testing.assert_allclose(moved[:, 3] / moved[:, 2], -0.03)
+
+
+@pytest.mark.parametrize(('last', 'sentence'), [(0.02, ''), (0.0, 'not increase, row 3')])
+def test_tables_of_matlab(last, sentence, tmp_path, monkeypatch):
+    values = np.array([[0.0, 1.0], [0.01, 2.0], [last, 3.0]])
+    table = SimpleNamespace(columns=['Header', 'tilt'], to_numpy=lambda dtype: values)
+    library = SimpleNamespace(load_from_mat=lambda path: {'__header__': '', 'data': table})
+    monkeypatch.setitem(sys.modules, 'matio', library)
+    (tmp_path / 'a.mat').touch()
+    if sentence:
+        with pytest.raises(BagError, match=sentence):
+            read_table(tmp_path / 'a.mat')
+    else:
+        found = read_table(tmp_path / 'a.mat')
+        assert found.names == ('tilt',)
+        np.testing.assert_allclose(found.columns(['tilt'])[:, 0], [1.0, 2.0, 3.0])
 
 
 COORDINATES = ('tilt', 'list', 'turn', 'tx', 'ty', 'tz', 'knee_r')

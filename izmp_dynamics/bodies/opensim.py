@@ -257,6 +257,13 @@ class _Reader:
         motion, stated = self._motion, self._motion.in_degrees
         largest = np.abs(angles).max(axis=0, initial=0.0)
         k = int(np.argmax(largest)) if len(names) else 0
+        if motion.path.suffix.lower() == '.mat' and len(names):  # it has no header
+            stated = bool(largest[k] > 4.0 * np.pi)
+            self._remarks.append(
+                f"'{motion.path.name}' does not say whether angles are in degrees; they are read "
+                f"in {'degrees' if stated else 'radians'}, as '{names[k]}' reaches "
+                f'{largest[k]:.3g}.'
+            )
         if not stated and len(names) and largest[k] > 4.0 * np.pi:
             says = 'does not say whether angles are in degrees'
             says = says if stated is None else 'says that angles are in radians (inDegrees=no)'

@@ -1,4 +1,4 @@
-"""Tables of OpenSim: motions (.mot), storage files (.sto)."""
+"""Tables of OpenSim: motions (.mot), storage files (.sto), and as MATLAB has them (.mat)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, UnknownNameError
+from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import read_regular_file
 
 FIRST_STAMP = NANOSECONDS
@@ -48,17 +49,18 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a .mot or .sto file.
+    """Read a .mot, .sto or .mat file.
 
     Raises:
         BagError: it is no such file, or damaged; the message names the line.
+        MissingDependencyError: mat-io is not installed, for a .mat file.
     """
+    if path.suffix.lower() == '.mat':
+        return _read_mat(path)
     try:
         text = read_regular_file(path, _LARGEST).decode('utf-8', errors='replace')
     except OSError as error:
-        raise BagError(
-            f"'{path}' cannot be read: {error.strerror}.", kind='not_readable', path=path
-        ) from error
+        raise _not_readable(path, error.strerror or str(error)) from error
     lines = text.splitlines()
     end = next((k for k, line in enumerate(lines) if line.strip().lower() == 'endheader'), None)
     rows = [(k, line.split()) for k, line in enumerate(lines) if line.strip()]
@@ -66,10 +68,6 @@ def read_table(path: Path) -> Table:
     if end is None or not rows:
         raise _bad(path, "has no line 'endheader' followed by names of columns", 'no_header')
     names = rows[0][1]
-    if names[0].lower() != 'time':
-        raise _bad(path, f"begins with the column '{names[0]}', not with time", 'no_time')
-    if len(rows) < 4:
-        raise _bad(path, f'has {len(rows) - 1} rows; at least 3 are needed', 'too_short')
     values = np.empty((len(rows) - 1, len(names)))
     for t, (k, row) in enumerate(rows[1:]):
         try:
@@ -79,17 +77,55 @@ def read_table(path: Path) -> Table:
             if len(row) == len(names):
                 where = f'line {k + 1} holds something that is no number'
             raise _bad(path, f'is damaged: {where}', 'bad_row') from None
+    lines_of_rows = [f'line {k + 1}' for k, _ in rows[1:]]
+    return _checked(path, names, values, lines_of_rows, _in_degrees(path, lines[:end]))
+
+
+def _read_mat(path: Path) -> Table:
+    """The first table of a .mat file; its time is the first column."""
+    matio = library('matio', "Reading MATLAB's tables", 'mat-io')
+    try:
+        read_regular_file(path, _LARGEST)  # the library waits for pipes
+        found = matio.load_from_mat(str(path))
+    except OSError as error:
+        raise _not_readable(path, error.strerror or str(error)) from error
+    except Exception as error:  # of the library, without a common base
+        raise _not_readable(path, f'it is no file of MATLAB ({error})') from error
+    table = next((value for value in found.values() if hasattr(value, 'columns')), None)
+    if table is None:
+        raise _bad(path, 'holds no table of MATLAB', 'no_header')
+    names = [str(name) for name in table.columns]
+    try:
+        values = table.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _bad(path, 'holds something that is no number', 'bad_row') from None
+    rows = [f'row {k + 1}' for k in range(len(values))]
+    return _checked(path, ['time', *names[1:]] if names[0] == 'Header' else names, values, rows)
+
+
+def _checked(
+    path: Path,
+    names: Sequence[str],
+    values: Array,
+    rows: Sequence[str],
+    in_degrees: bool | None = None,
+) -> Table:
+    """The table, if it is one of numbers over time; rows: where each is in the file."""
+    if names[0].lower() != 'time':
+        raise _bad(path, f"begins with the column '{names[0]}', not with time", 'no_time')
+    if len(values) < 3:
+        raise _bad(path, f'has {len(values)} rows; at least 3 are needed', 'too_short')
     if not np.isfinite(values).all():
         t, c = np.argwhere(~np.isfinite(values))[0]
-        what = f"has no finite number in column '{names[c]}', line {rows[t + 1][0] + 1}"
+        what = f"has no finite number in column '{names[c]}', {rows[t]}"
         raise _bad(path, what, 'not_finite')
     stamps = np.round(values[:, 0] * NANOSECONDS).astype(np.int64) + FIRST_STAMP
     if (np.diff(stamps) <= 0).any():
-        line = rows[int(np.argmax(np.diff(stamps) <= 0)) + 2][0] + 1
-        raise _bad(path, f'has a time that does not increase, line {line}', 'bad_time')
+        row = rows[int(np.argmax(np.diff(stamps) <= 0)) + 1]
+        raise _bad(path, f'has a time that does not increase, {row}', 'bad_time')
     if stamps[0] < 0:
         raise _bad(path, f'begins at {values[0, 0]:g} s; times begin at -1 s or later', 'bad_time')
-    return Table(path, stamps, tuple(names[1:]), values[:, 1:], _in_degrees(path, lines[:end]))
+    return Table(path, stamps, tuple(names[1:]), values[:, 1:], in_degrees)
 
 
 def _in_degrees(path: Path, header: Sequence[str]) -> bool | None:
@@ -100,6 +136,10 @@ def _in_degrees(path: Path, header: Sequence[str]) -> bool | None:
                 raise _bad(path, f'states inDegrees={value}; valid: yes, no', 'bad_header')
             return value in _YES
     return None
+
+
+def _not_readable(path: Path, why: str) -> BagError:
+    return BagError(f"'{path}' cannot be read: {why}.", kind='not_readable', path=path)
 
 
 def _bad(path: Path, what: str, kind: str) -> BagError:
