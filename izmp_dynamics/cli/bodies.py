@@ -24,10 +24,13 @@ def add_parser(subparsers: Any) -> None:
     )  # fmt: skip
     opensim.add_argument('model', type=Path, metavar='MODEL', help='the scaled model, *.osim')
     opensim.add_argument(
-        'motion', type=Path, metavar='MOTION', help='inverse kinematics, *.mot or *.sto'
+        'motion', type=Path, metavar='MOTION', help='inverse kinematics, *.mot, *.sto or *.mat'
     )
     opensim.add_argument(
-        '--grf', type=Path, metavar='FILE', help='ground reaction forces, *.mot, *.sto or *.c3d'
+        '--grf',
+        type=Path,
+        metavar='FILE',
+        help='ground reaction forces, *.mot, *.sto, *.mat or *.c3d',
     )
     opensim.add_argument(
         '--feet', type=listed, default=(), metavar='A,B',
