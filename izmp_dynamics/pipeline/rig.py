@@ -180,8 +180,8 @@ def _on_their_legs(model: RobotModel, feet: tuple[FootRig, ...]) -> tuple[FootRi
             if body in chain:
                 raise ReplayError(
                     f"feet[{foot.name}]: the force sensor's frame '{foot.sensor}' is on the leg "
-                    f"of foot '{other}', not on that of the sole '{foot.sole}'; exchange the frames "
-                    'or the topics.',
+                    f"of foot '{other}', not on that of the sole '{foot.sole}'; exchange "
+                    'the frames or the topics.',
                     kind='on_other_leg', signal=f'feet[{foot.name}]', frame=foot.sensor,
                 )  # fmt: skip
     return feet
