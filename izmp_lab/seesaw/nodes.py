@@ -1,4 +1,4 @@
-"""Nodes seesaw and balance: robot and seesaw in MuJoCo, in lockstep with a controller at 100 Hz.
+"""Node seesaw: robot and seesaw in MuJoCo; node balance: its controller, in lockstep at 100 Hz.
 
 All messages of one tick, the state and the controller's answer to it, bear the same stamp.
 """
