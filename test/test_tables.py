@@ -208,3 +208,6 @@ def test_a_draft_finds_the_columns_of_a_table_by_their_names(
         write_draft(write(tmp_path / 'few.csv', few), urdf, tmp_path / 'few.yaml')
     assert 'type: table/msg/Row' in str(caught.value)
     assert 'acc_x, acc_y, acc_z' in str(caught.value)
+    with raising(ReplayError, 'not_in_bag') as caught:
+        write_draft(log, None, tmp_path / 'nothing.yaml')
+    assert 'State --urdf' in str(caught.value)

@@ -131,6 +131,7 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
             'Numbers that joints.positions, imu and feet may name (see '
             f'config/robot_example.yaml): {arrays}.'
         )
+    by_names = ROW in types.values() and not joints
     either = f'{IMU}, nor of a pose ({", ".join(POSES)}),'
     for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus or found.poses, either)):
         if not batches:
@@ -138,6 +139,7 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
             raise ReplayError(
                 f"'{path}' has no readable messages of the type {msgtype} in its first "
                 f'{LENGTH:.0f} s, with which a draft begins. There are: {there or "none at all"}.'
+                f'{" State --urdf: by its names columns are joints." if by_names else ""}'
                 f'{arrays and f" {arrays}"}',
                 kind='not_in_bag', path=path, msgtype=msgtype,
             )  # fmt: skip
