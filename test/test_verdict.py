@@ -103,7 +103,8 @@ def test_long_at_the_edge_is_said_whatever_the_verdict():
 
     assert near_the_edge(2.0).state == near_the_edge(0.6).state == 'stable'
     assert near_the_edge(2.0).sentence.endswith(
-        'from 3.11 s on: the robot rocked on its edges, or the soles are described too small.'
+        'from 3.11 s on: the soles rolled over their edges or rocked on them, or are described '
+        'too small.'
     )
     assert 'rocked' not in near_the_edge(0.6).sentence
 

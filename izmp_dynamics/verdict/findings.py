@@ -347,8 +347,9 @@ def _cop_findings(
             f'{often[0].upper()}{often[1:]} the measured CoP came to the edge of the support '
             f'polygon, for {seconds(scene.timeline.total(edge))} in all; at '
             f'{instant(scene.timeline.time[row])} it was {mm(abs(margin[row]))} {side}. The robot '
-            'did not fall: it rocked on its edges, or the soles are larger than in the robot '
-            'file, so that margins are too small. Measure the soles.',
+            'did not fall: a sole rolled over its edge, as at heel strike and push-off, or '
+            'rocked on it, or the soles are larger than in the robot file, so that margins are '
+            'too small; measure them.',
         )
 
 

@@ -377,7 +377,7 @@ def long_at_edge(scene: Scene, track: TrackStatistics) -> str:
     return (
         f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '
         f'of it or outside, at the longest for {seconds(longest)} from {instant(start)} on: the '
-        'robot rocked on its edges, or the soles are described too small.'
+        'soles rolled over their edges or rocked on them, or are described too small.'
     )
 
 
