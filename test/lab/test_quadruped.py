@@ -217,7 +217,7 @@ def test_without_force_sensors_a_trot_has_no_verdict(evaluated, monkeypatch, sha
     feet = tuple(dataclasses.replace(foot, normal_force=blind) for foot in evaluated.feet)
     verdict = summary_of(dataclasses.replace(evaluated, feet=feet)).verdict
     assert (verdict.state, verdict.reason) == ('unclear', 'contact_estimated')
-    assert 'not every foot has a force sensor' in verdict.sentence
+    assert 'not every foot measures its force' in verdict.sentence
 
 
 def test_a_trot_that_ends_in_a_fall_is_not_stable(tmp_path):
