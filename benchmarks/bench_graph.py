@@ -3,6 +3,7 @@
     python benchmarks/bench_graph.py [--seconds 30] [--sensors 125]
     python benchmarks/bench_graph.py --seconds 600 --only composed     # memory
     python benchmarks/bench_graph.py --only view               # composed beside the view
+    python benchmarks/bench_graph.py --only heard              # composed, its verdict heard
     python benchmarks/bench_graph.py --only composed --quotas 1 0.5 0.3 0.2   # a slow computer
     python benchmarks/bench_graph.py --table > table.md    # joints at 125, 500 and 1000 Hz
 
@@ -293,11 +294,18 @@ def last_needed(instant, sensor_stamp, sensor_rate, joint_rate):
     return max(instant + round(AHEAD / joint_rate * 1e9), others)
 
 
-def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0, joint_rate=JOINT_RATE):
-    """Run the graph in processes of these names; return latencies and what it used."""
+def measure_graph(
+    names, seconds, sensor_rate, shift=0, quota=1.0, joint_rate=JOINT_RATE, heard=False
+):
+    """Run the graph in processes of these names; return latencies and what it used.
+
+    heard: whether something subscribes to what the view shows, so that verdicts are computed.
+    """
     import rclpy
-    from geometry_msgs.msg import PointStamped
+    from geometry_msgs.msg import PointStamped, WrenchStamped
     from sensor_msgs.msg import Imu
+    from std_msgs.msg import Float64
+    from visualization_msgs.msg import MarkerArray
 
     from izmp_dynamics.nodes.messages import stamp_of
     from izmp_dynamics.nodes.qos import RESULT, SENSOR
@@ -318,6 +326,14 @@ def measure_graph(names, seconds, sensor_rate, shift=0, quota=1.0, joint_rate=JO
 
     node.create_subscription(PointStamped, '/mr_ad/izmp', take, RESULT)
     node.create_subscription(Imu, '/imu', take_imu, SENSOR)
+    shown = {
+        'margin': Float64,
+        'fall_probability': Float64,
+        'external_wrench': WrenchStamped,
+        'markers': MarkerArray,
+    }
+    for topic, kind in shown.items() if heard else ():
+        node.create_subscription(kind, f'/{topic}', lambda data: None, RESULT, raw=True)
     with (
         spinning(node),
         tempfile.TemporaryDirectory() as folder,
@@ -394,7 +410,7 @@ def main():
     parser.add_argument('--sensors', type=float, default=125.0, help='rate of the sensors [Hz]')
     parser.add_argument('--joints', type=float, default=JOINT_RATE, help=argparse.SUPPRESS)
     parser.add_argument('--table', action='store_true', help='latency and CPU at all rates')
-    parser.add_argument('--only', choices=('relays', 'composed', 'separate', 'view'))
+    parser.add_argument('--only', choices=('relays', 'composed', 'separate', 'heard', 'view'))
     parser.add_argument('--quotas', type=float, nargs='+', help='parts of the time, 0 to 1')
     parser.add_argument('--relay', nargs=3, help=argparse.SUPPRESS)
     parser.add_argument('--publish', type=int, help=argparse.SUPPRESS)
@@ -434,12 +450,16 @@ def run(options):
     for kind in EXECUTORS if options.only in (None, 'relays') else ():
         latencies, _ = measure_relays(options.seconds / 2, 125.0, kind)
         bare[kind] = say(f'{HOPS} relays, {kind}', latencies)
-    graphs = {'composed': ('composed',), 'separate': GRAPH, 'view': ('composed', 'view')}
+    graphs = {'composed': ('composed',), 'separate': GRAPH}
+    graphs |= {'heard': ('composed',), 'view': ('composed', 'view')}
     for title, names in graphs.items():
         if options.only not in (None, title):
             continue
+        heard = title in ('heard', 'view')
         for shift, where in ((0, ''), (1, ', interpolated'))[: 1 if options.only else 2]:
-            latencies, used = measure_graph(names, options.seconds, options.sensors, shift)
+            latencies, used = measure_graph(
+                names, options.seconds, options.sensors, shift, heard=heard
+            )
             median, p99 = say(f'{title}{where}', latencies)
             if bare:
                 a, b = bare[EXECUTORS[0]]
