@@ -1,5 +1,8 @@
 """A delay of the force sensors, known from the forces alone and taken into account by a replay."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from izmp_dynamics.bags.reader import BagReader
@@ -18,6 +21,12 @@ SETTING = 'feet[l_foot].wrench.delay'
 def moving(sway):
     """Three seconds of the sway, a draft."""
     return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=4.0)
+
+
+def gap(evaluation):
+    """Median distance of IZMP and CoP [m]."""
+    izmp, cop = (evaluation.tracks[name].point for name in ('mr_ad', 'cop'))
+    return np.nanmedian(np.linalg.norm(izmp - cop, axis=1))
 
 
 def delayed(draft, topics, seconds):
@@ -46,6 +55,9 @@ def test_a_replay_takes_the_delay_of_force_sensors_into_account(moving, biped31,
     (said,) = (note for note in evaluation.notes if 'force sensors' in note)
     assert said.startswith('The force sensors come ')
     assert 'ms late: taken into account' in said
+    stated = dataclasses.replace(biped31.imu, delay=1e-9)  # a delay that is stated turns it off
+    left = evaluate_bag(bag, dataclasses.replace(biped31, imu=stated))
+    assert gap(evaluation) < 0.25 * gap(left)
 
 
 def test_what_is_late_must_be_the_force_sensors_and_surely_so(moving, biped31, tmp_path):
