@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices
-from izmp_dynamics.base.kernel import inlined, kernel
+from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, dot, scale, store, vector
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 from izmp_dynamics.stability.support_polygon import level_axes
@@ -191,8 +191,6 @@ def _find_facet(
     for i in range(len(level)):
         for j in range(i + 1, len(level)):
             for k in range(j + 1, len(level)):
-                if not abs(_area(level[i], level[j], level[k])) > FLAT:
-                    continue
                 distance = _divide(level[i], level[j], level[k], zmp, tried)
                 height = tried[0] * level[i, 2] + tried[1] * level[j, 2] + tried[2] * level[k, 2]
                 height += 1e-6 * (foot[i] != foot[k])
@@ -208,23 +206,23 @@ def _divide(a: Array, b: Array, c: Array, zmp: tuple[float, float], parts: Array
     """Write the barycentric coordinates (3,) of the point of a triangle next to the ZMP.
 
     Returns:
-        Its distance from there [m].
+        Its distance from there [m]; infinite where the triangle has no area.
     """
     x, y = zmp
-    area = _area(a, b, c)
-    if abs(area) > FLAT:
-        parts[0] = ((b[0] - x) * (c[1] - y) - (b[1] - y) * (c[0] - x)) / area
-        parts[1] = ((c[0] - x) * (a[1] - y) - (c[1] - y) * (a[0] - x)) / area
-        parts[2] = 1.0 - parts[0] - parts[1]
-        if parts.min() >= 0.0:
-            return 0.0
+    area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    if not abs(area) > FLAT:
+        return np.inf
+    parts[0] = ((b[0] - x) * (c[1] - y) - (b[1] - y) * (c[0] - x)) / area
+    parts[1] = ((c[0] - x) * (a[1] - y) - (c[1] - y) * (a[0] - x)) / area
+    parts[2] = 1.0 - parts[0] - parts[1]
+    if parts.min() >= 0.0:
+        return 0.0
     nearest, ends = np.inf, (a, b, c)
     for k in range(3):
         start, end = ends[k], ends[(k + 1) % 3]
         along_x, along_y = end[0] - start[0], end[1] - start[1]
         size = along_x * along_x + along_y * along_y
-        part = (x - start[0]) * along_x + (y - start[1]) * along_y
-        part = min(max(part / max(size, FLAT**2), 0.0), 1.0)
+        part = min(max(((x - start[0]) * along_x + (y - start[1]) * along_y) / size, 0.0), 1.0)
         off_x, off_y = x - start[0] - part * along_x, y - start[1] - part * along_y
         distance = np.sqrt(off_x * off_x + off_y * off_y)
         if distance < nearest:
@@ -232,12 +230,6 @@ def _divide(a: Array, b: Array, c: Array, zmp: tuple[float, float], parts: Array
             parts[:] = 0.0
             parts[k], parts[(k + 1) % 3] = 1.0 - part, part
     return float(nearest)
-
-
-@inlined
-def _area(a: Array, b: Array, c: Array) -> float:
-    """Twice the area of a triangle seen from above, with its sign [m²]."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
 @kernel

@@ -128,7 +128,7 @@ class RecentSteps(PeriodicJudge):
         return by_kind(judge_force_sensors(rig.robot, rig, parts))
 
 
-STRETCH = 1.0
+WINDOW = 1.0
 """Time over which samples are collected for a judgement [s]."""
 
 SAMPLES = 200
@@ -167,7 +167,7 @@ class ImuWatch:
             return
         nothing = np.full(4, np.nan) if orientation is None else orientation
         self._samples.append((stamp, values.copy(), nothing))
-        if stamp - self._samples[0][0] >= STRETCH * NANOSECONDS:
+        if stamp - self._samples[0][0] >= WINDOW * NANOSECONDS:
             self._judge()
 
     def _judge(self) -> None:
