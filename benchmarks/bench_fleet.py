@@ -35,7 +35,7 @@ from rich.table import Table
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.engine.cluster import Cluster, connected
 from izmp_dynamics.engine.tasks import outcomes
-from izmp_dynamics.fleet.campaign import Ledger, run_fleet
+from izmp_dynamics.fleet.campaign import Record, run_fleet
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.fleet.row import RUN, Row
@@ -212,10 +212,10 @@ def result_time(logs: Path, folder: Path) -> float:
     digest = robot_digest(ROBOT)
     tasks = [Task(bag, str(ROBOT), digest) for bag in find_bags([str(logs)])[:50]]
     done = evaluate(tasks[0])
-    with Ledger(folder) as ledger:
+    with Record(folder) as record:
         begin = time.perf_counter()
         for task in tasks:
-            ledger.add(task, done)
+            record.add(task, done)
         return (time.perf_counter() - begin) / len(tasks)
 
 

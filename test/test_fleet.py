@@ -29,7 +29,7 @@ from izmp_dynamics.cli.fleet import _lines  # noqa: E402
 from izmp_dynamics.engine.cluster import Cluster  # noqa: E402
 from izmp_dynamics.fleet.campaign import (  # noqa: E402
     Fleet,
-    Ledger,
+    Record,
     run_fleet,
 )
 from izmp_dynamics.fleet.page import fleet_statistics  # noqa: E402
@@ -231,11 +231,11 @@ def test_a_bag_that_is_cut_off_says_so(sway, robot, tmp_path):
 
 @pytest.fixture
 def kept(logs, robot, tmp_path):
-    """A ledger's folder with the row of a bag, as an earlier run left it; bag, task and row."""
+    """A folder with the row of a bag, as an earlier run left it; bag, task and row."""
     bag = shutil.copytree(logs / 'day0' / 'walk_0', tmp_path / 'logs' / 'walk_0')
     task = task_of(bag, robot)
-    with Ledger(tmp_path / 'out') as ledger:
-        row = ledger.add(task, Done(done_row(task), 'abc'))
+    with Record(tmp_path / 'out') as record:
+        row = record.add(task, Done(done_row(task), 'abc'))
     return tmp_path / 'out', bag, task, row
 
 
@@ -251,15 +251,15 @@ def done_row(task, **columns):
 
 def test_a_row_is_kept_until_bag_robot_or_code_change(kept, robot, monkeypatch):
     out, bag, task, row = kept
-    with Ledger(out) as ledger:
-        assert ledger.result(task) == row
-        assert ledger.result(Task(task.bag, task.robot, 'other')) is None
-        assert ledger.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
+    with Record(out) as record:
+        assert record.result(task) == row
+        assert record.result(Task(task.bag, task.robot, 'other')) is None
+        assert record.result(Task(task.bag, task.robot, task.robot_sha256, report=True)) is None
         (bag / 'walk_0.mcap').write_bytes(b'other')
-        assert ledger.result(task_of(bag, robot)) is None
+        assert record.result(task_of(bag, robot)) is None
     monkeypatch.setattr('izmp_dynamics.fleet.campaign.code_digest', lambda: 'newer')
-    with Ledger(out) as ledger:
-        assert ledger.result(task) is None
+    with Record(out) as record:
+        assert record.result(task) is None
 
 
 def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept, robot):
@@ -267,10 +267,10 @@ def test_what_failed_for_a_reason_outside_of_the_bag_is_tried_again(kept, robot)
     (bag / 'walk_0.mcap').write_bytes(b'other')
     task = task_of(bag, robot)
     failed = blank(task.bag, task.robot) | of_error('no network', 'OSError', transient=True)
-    with Ledger(out) as ledger:
-        assert ledger.add(task, Done(failed)) == ledger.result(task)  # a row of this run
-    with Ledger(out) as ledger:
-        assert ledger.result(task) is None
+    with Record(out) as record:
+        assert record.add(task, Done(failed)) == record.result(task)  # a row of this run
+    with Record(out) as record:
+        assert record.result(task) is None
 
 
 def test_what_a_killed_process_had_not_finished_is_not_there(kept):
@@ -282,9 +282,9 @@ def test_what_a_killed_process_had_not_finished_is_not_there(kept):
         'os.kill(os.getpid(), signal.SIGKILL)\n'
     )
     subprocess.run([sys.executable, '-c', program, out / 'rows.sqlite'], check=False)
-    with Ledger(out) as ledger:
-        assert ledger.result(task) == row
-        ledger.add(task, Done(row | {'gated': 7}, 'abc'))
+    with Record(out) as record:
+        assert record.result(task) == row
+        record.add(task, Done(row | {'gated': 7}, 'abc'))
     assert [row['gated'] for row in rows_in(out)] == [None, 7]
 
 
@@ -293,28 +293,28 @@ def test_a_damaged_table_is_a_sentence(kept, damage):
     table = kept[0] / 'rows.sqlite'
     table.write_bytes(damage(table.read_bytes()))
     with raising(FleetError, 'damaged', path=table):
-        Ledger(kept[0])
+        Record(kept[0])
 
 
 def test_bags_whose_names_are_not_ascii_have_reports_of_their_own(kept):
     out, _, task, _ = kept
     places = set()
-    with Ledger(out) as ledger:
+    with Record(out) as record:
         for name in ('日本語', '中文', '語' * 80, 'a b'):
             named = replace(task, bag=replace(task.bag, url=f'/logs/{name}'))
-            places.add(ledger._write(named, Done(None, 'a' * 64, {'report.html': b''})))
+            places.add(record._write(named, Done(None, 'a' * 64, {'report.html': b''})))
     assert len(places) == 4
 
 
 def test_two_runs_do_not_write_to_one_folder(kept):
-    with Ledger(kept[0]), pytest.raises(FleetError, match='Another run'):
-        Ledger(kept[0])
+    with Record(kept[0]), pytest.raises(FleetError, match='Another run'):
+        Record(kept[0])
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / 'thesis.tex').touch()
     with pytest.raises(FleetError, match='not an earlier result'):
-        Ledger(tmp_path)
+        Record(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
 
 

@@ -31,7 +31,7 @@ FILE = 'rows.sqlite'
 REPORTS = 'reports'
 
 
-class Ledger:
+class Record:
     """The rows of a folder of results, in the SQLite table `rows`; use it as a context manager.
 
     A row is added as soon as its bag is evaluated, by one process alone. So whatever ends that
@@ -65,7 +65,7 @@ class Ledger:
             for (text,) in found.fetchall():
                 self._note(json.loads(text))
 
-    def __enter__(self) -> 'Ledger':
+    def __enter__(self) -> 'Record':
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -207,23 +207,23 @@ def run_fleet(
     libraries()
     rules = RobotFiles(robots)
     bags = find_bags(places, lambda found: progress(0, found, 0, 0))
-    with Ledger(folder.absolute()) as ledger:
+    with Record(folder.absolute()) as record:
         tasks, refused = _tasks(bags, rules, reports)
-        left = [task for task in tasks if ledger.result(task) is None]
+        left = [task for task in tasks if record.result(task) is None]
         left.sort(key=lambda task: -task.bag.size)  # the longest first: none is waited for at last
         try:
             if left:
-                _evaluate_all(left, ledger, cluster, progress)
+                _evaluate_all(left, record, cluster, progress)
         finally:
-            rows = [row for task in tasks if (row := ledger.result(task)) is not None]
+            rows = [row for task in tasks if (row := record.result(task)) is not None]
             rows = sorted([*rows, *refused], key=badness)
-            _write(ledger, rows, len(bags))
+            _write(record, rows, len(bags))
             if len(rows) < len(bags):
                 _log.warning(
                     "%d of %d bags are in the results in '%s'; the same command goes on.",
-                    len(rows), len(bags), ledger.folder,
+                    len(rows), len(bags), record.folder,
                 )  # fmt: skip
-    return Fleet(ledger.folder, tuple(rows), len(bags), len(tasks) - len(left))
+    return Fleet(record.folder, tuple(rows), len(bags), len(tasks) - len(left))
 
 
 def _tasks(
@@ -245,14 +245,14 @@ def _tasks(
 
 
 def _evaluate_all(
-    tasks: Sequence[Task], ledger: Ledger, cluster: Cluster, progress: Progress
+    tasks: Sequence[Task], record: Record, cluster: Cluster, progress: Progress
 ) -> None:
     size, done, bytes_done = sum(task.bag.size for task in tasks), 0, 0
     progress(0, len(tasks), 0, size)
     with connected(cluster, len(tasks)) as client:
         for task, outcome in outcomes(client, evaluate, tasks, RETRIES):
             with held_back():
-                ledger.add(task, _done(task, outcome))
+                record.add(task, _done(task, outcome))
             done, bytes_done = done + 1, bytes_done + task.bag.size
             progress(done, len(tasks), bytes_done, size)
 
@@ -276,10 +276,10 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
     return Done(blank(task.bag, task.robot) | of_error(said, kind, transient=True))
 
 
-def _write(ledger: Ledger, rows: Sequence[Row], bags: int) -> None:
+def _write(record: Record, rows: Sequence[Row], bags: int) -> None:
     numbers = fleet_statistics(rows, bags)
     text = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
-    ledger.write({
+    record.write({
         TABLE: parquet(rows),
         PAGE: fleet_page(rows, numbers).encode(errors='backslashreplace'),
         NUMBERS: text.encode(errors='backslashreplace'),
