@@ -134,6 +134,7 @@ def _make_world(values: dict[str, str]) -> 'World':
         slope_deg=number('slope_deg', values['slope_deg'], float),
         time_step=number('time_step', values['time_step'], int),
         plugin={**{name: values[name] for name in names}, 'wait_for_listener': 'true'},
+        overwrite=True,
     )
 
 

@@ -261,6 +261,9 @@ def test_what_is_no_result_is_refused(result, tmp_path):
     assert_refused(izmp(*given, tmp_path, '-o', tmp_path / 'out'), 'is no result of izmp replay')
     alike = izmp(*given, result, '-o', tmp_path / 'out', '--names', 'a,a')
     assert_refused(alike, 'different names')
+    (tmp_path / 'page').mkdir()
+    (tmp_path / 'page/index.html').write_text('of another')
+    assert_refused(izmp(*given, result, '-o', tmp_path / 'page'), 'add --overwrite')
     older = shutil.copytree(result, tmp_path / 'older')
     report = json.loads((older / 'report.json').read_text())
     del report['events']

@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         'results', type=Path, nargs='+', metavar='RESULT', help='folder that izmp replay -o wrote'
     )
-    add_output_options(parser, 'OUT', 'folder for the page')
+    add_output_options(parser, 'OUT', 'folder for the page', 'replace an earlier page')
     parser.add_argument(
         '--align',
         choices=('time', 'steps'),
@@ -46,8 +46,9 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.compare.table import shown
 
     found = compare_runs(
-        options.results, options.output, names=options.names, by=options.align, foot=options.foot
-    )
+        options.results, options.output, names=options.names, by=options.align, foot=options.foot,
+        overwrite=options.overwrite,
+    )  # fmt: skip
     for caveat in found.caveats:
         print(printable(f'Note: {caveat}'))
     for row in shown(found.rows).texts():

@@ -38,6 +38,7 @@ from izmp_dynamics.pages.rendering import files_of, render, to_csv, write_files
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
 
+_PAGE = 'index.html'
 _METHOD = (
     'Series are those of OUT/bag of izmp replay: IZMP of MR-AD and CoP in the root frame, instant '
     'by instant. Over the gait cycle, strides are taken as independent samples (Welch). Over '
@@ -64,16 +65,18 @@ class Comparison:
 
 
 def compare_runs(
-    folders: Sequence[Path], out: Path, *, names: Sequence[str] = (), by: str = '', foot: str = ''
-) -> Comparison:
+    folders: Sequence[Path], out: Path, *, names: Sequence[str] = (), by: str = '', foot: str = '',
+    overwrite: bool = False,
+) -> Comparison:  # fmt: skip
     """Compare results of `izmp replay`, all of them with the first.
 
     Args:
         folders: the results.
-        out: where the page goes; files of an earlier comparison in it are replaced.
+        out: where the page goes.
         names: of the results.
         by: 'time', 'steps', or '' for steps where every result has enough of them.
         foot: whose touchdowns begin the strides.
+        overwrite: replace the files of an earlier page in `out`.
 
     Raises:
         IzmpError: a sentence that says what is wrong with a result or with `out`.
@@ -83,6 +86,11 @@ def compare_runs(
             f"'{out}' is the name of a page, but the output is a folder: of index.html, tables "
             f"and pictures. Give its name, for example '{out.with_suffix('')}'.",
             kind='not_a_folder', folder=out,
+        )  # fmt: skip
+    if (out / _PAGE).exists() and not overwrite:
+        raise ReplayError(
+            f"'{out}' holds a page already; choose another place or add --overwrite.",
+            kind='place_taken', folder=out,
         )  # fmt: skip
     results = load_results(folders, names)
     alignment = align(results, by, foot)
@@ -105,12 +113,12 @@ def compare_runs(
     files = {
         'numbers.csv': to_csv(as_table(rows)),
         'table.tex': to_latex(rows, caption).encode(),
-        'index.html': render(page, pictures).encode(),
+        _PAGE: render(page, pictures).encode(),
     }
     for picture in pictures:
         files |= files_of(picture)
     write_files(files, out)
-    return Comparison(out / 'index.html', tuple(rows), remarks)
+    return Comparison(out / _PAGE, tuple(rows), remarks)
 
 
 def _aligned(results: Sequence[Result], alignment: Alignment) -> str:

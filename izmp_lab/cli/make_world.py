@@ -34,7 +34,9 @@ def add_parser(subparsers: Any) -> None:
         '--push', action='append', default=[], metavar='N:DIRECTION:T[:DURATION]',
         help='as in izmp simulate walk; repeatable',
     )  # fmt: skip
-    add_output_options(parser, 'FOLDER', 'for the files', quiet='no list of the files')
+    add_output_options(
+        parser, 'FOLDER', 'for the files', 'replace an earlier world', 'no list of the files'
+    )
     parser.set_defaults(run=run)
 
 
@@ -49,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
         options.slope_deg,
         options.time_step,
         {**{name: text for name, text in named.items() if text}, 'push': ' '.join(options.push)},
+        options.overwrite,
     )
     if world.remark:
         print(f'izmp: it stands with its joints at zero: {world.remark}', file=sys.stderr)

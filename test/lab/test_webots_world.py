@@ -447,7 +447,11 @@ def test_made_again_it_is_the_same_byte_for_byte(world):
     files = (world.world, world.proto, world.urdf, world.robot)
     before = [path.read_bytes() for path in files]
     folder = world.world.parent
-    made = izmp('make-world', '--robot', BIPED31, '--slope-deg', 10, '-o', folder)
+    again = ('make-world', '--robot', BIPED31, '--slope-deg', 10, '-o', folder)
+    refused = izmp(*again)
+    assert refused.status == 1
+    assert 'exists; choose another folder or add --overwrite' in refused.err
+    made = izmp(*again, '--overwrite')
     assert made.status == 0, made.err
     assert str(world.proto) in made.out
     assert [path.read_bytes() for path in files] == before

@@ -33,10 +33,21 @@ async function three() {
 
 const KINDS = { f4: Float32Array, i2: Int16Array, u4: Uint32Array };
 
-// The arrays of the block: `array(entry)` is flat, its shape is entry.shape.
+// The arrays of the block, as packing.py stores them: `array(entry)` is flat, its shape is entry.shape.
 function unpacker(buffer) {
-  return (entry) => new KINDS[entry.kind](
-    buffer, entry.offset, entry.shape.reduce((size, n) => size * n, 1));
+  return (entry) => {
+    const count = entry.shape.reduce((size, n) => size * n, 1), rows = entry.shape[0];
+    const values = new KINDS[entry.kind](count), size = values.BYTES_PER_ELEMENT;
+    const bytes = new Uint8Array(buffer, entry.offset, count * size);
+    const bits = new (size === 2 ? Uint16Array : Uint32Array)(values.buffer);
+    for (let k = 0, bit = 0; k < count; k++) {
+      if (k % rows === 0) bit = 0;
+      for (let b = 0; b < size; b++) bit += bytes[b * count + k] * 256 ** b;
+      bits[(k % rows) * (count / rows) + Math.floor(k / rows)] = bit;
+      bit = bit % 2 ** 32;
+    }
+    return values;
+  };
 }
 
 // Lets the browser show what there is so far; one that draws no frames, as for a print, goes on after 0.2 s.

@@ -8,6 +8,7 @@ import base64
 import functools
 import gzip
 import json
+import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +31,9 @@ _ALIGNED = 4  # bytes; typed arrays of a browser begin at a multiple of their it
 class Block:
     """Arrays one after the other, each described by its type, shape and offset.
 
-    Equal ones, as the times of all plots, are stored once.
+    Equal ones, as the times of all plots, are stored once. Stored are column by column the
+    differences of consecutive rows, as integers of the bits; first the lowest byte of all, last
+    the highest: that compresses to two thirds.
     """
 
     def __init__(self) -> None:
@@ -48,7 +51,10 @@ class Block:
             what the page needs to find it: kind, shape, offset [bytes].
         """
         array = np.ascontiguousarray(values, dtype=_TYPES[kind])
-        data = array.tobytes()
+        rows = array.view(f'<u{array.itemsize}').reshape(len(array), math.prod(array.shape[1:]))
+        bits = rows.T.copy()
+        bits[:, 1:] -= bits[:, :-1].copy()
+        data = bits.view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
         data += b'\0' * (-len(data) % _ALIGNED)
         if data not in self._parts:
             self._parts[data] = self._size

@@ -226,9 +226,8 @@ def fall_alarm(
         end = 'the impact' if ground else 'the end of the recording, in which the robot falls'
         missed = ', but not as the robot fell' if found else ', although the robot fell'
         sentence += f', {seconds(lead)} before {end}' if lead else missed
-    sentence += (
-        f'; highest probability of a fall within {HORIZON:g} s: {percent(most)}, at {instant(at)}.'
-    )
+    when = '' if most < 1e-3 else f', at {instant(at)}'
+    sentence += f'; highest probability of a fall within {HORIZON:g} s: {percent(most)}{when}.'
     if known < 0.99 * scene.timeline.duration:
         sentence += f' It is known for {seconds(known)} of {seconds(scene.timeline.duration)}.'
     if scene.evaluation.fall_assumed is not None:

@@ -238,20 +238,22 @@ def make_world(
     slope_deg: float = 0.0,
     time_step: int = 2,
     plugin: Mapping[str, str] | None = None,
+    overwrite: bool = False,
 ) -> World:
     """Make a world and write its files.
 
     Args:
         robot: robot file.
-        folder: where the files go; what `make_world` made there before is replaced.
+        folder: where the files go.
         slope_deg: angle of the ramp behind the level start [°]; level ground if 0.
         time_step: basicTimeStep [ms]: 2 or 8.
         plugin: properties for the plugin besides `robot` and `slope_deg`.
+        overwrite: replace what `make_world` made there before.
 
     Raises:
         MotionError: if the slope cannot be.
-        SimulationError: if the robot cannot be translated, a property is wrong, or a file stands
-            there that is not of `make_world`.
+        SimulationError: if the robot cannot be translated, a property is wrong, or a file is
+            there that must not be replaced.
         IzmpError: if the robot file or URDF cannot be used.
     """
     if time_step not in TIME_STEPS:
@@ -282,7 +284,7 @@ def make_world(
         files.urdf: _urdf(urdf, files.urdf.parent, DeviceNames.of(file), properties),
         files.robot: _robot_file(robot, file, files.urdf.name),
     }
-    _write_all(texts)
+    _write_all(texts, overwrite)
     return replace(files, remark=pose.reason)
 
 
@@ -356,12 +358,18 @@ def _urdf(urdf: Urdf, folder: Path, names: DeviceNames, properties: Mapping[str,
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {MARK} -->\n{body}\n'
 
 
-def _write_all(texts: Mapping[Path, str]) -> None:
-    for path in texts:
-        if path.exists() and MARK not in path.read_text(encoding='utf-8', errors='replace'):
+def _write_all(texts: Mapping[Path, str], overwrite: bool) -> None:
+    for path in filter(Path.exists, texts):
+        if MARK not in path.read_text(encoding='utf-8', errors='replace'):
             raise SimulationError(
                 f"'{path}' exists and was not made by izmp make-world; choose another folder.",
                 kind='foreign_file',
+                path=path,
+            )
+        if not overwrite:
+            raise SimulationError(
+                f"'{path}' exists; choose another folder or add --overwrite.",
+                kind='place_taken',
                 path=path,
             )
     for path, text in texts.items():
