@@ -1,8 +1,10 @@
 """The whole graph in this process: messages of a bag in, one by one, without DDS; results out."""
 
 import struct
+import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
+from unittest.mock import patch
 
 import rclpy
 import yaml
@@ -20,6 +22,9 @@ from izmp_dynamics.nodes.registry import node_class
 from .node_processes import GRAPH, ROBOT, STAMP_AT, wait_until
 
 COMPOSED = ('composed',)
+
+LONG = 4 * FLUSH_AFTER + 1.0
+"""A pause in which each of the nodes acd, localizer, ir_md, izmp waits for the one before [s]."""
 
 
 def parameters(**values):
@@ -84,12 +89,15 @@ class PlayedGraph:
         self.messages = defaultdict(Messages)
         self.nodes, self.late, self.published, self.margins = [], frozenset(), set(), []
         self._waiting = deque()
+        self._passed, steady = 0.0, time.monotonic
+        self._clock = patch('time.monotonic', lambda: steady() + self._passed)
 
     def __enter__(self):
         position = self.robot.position.topic
         self.gps = rclpy.create_node('gps')  # its publisher defines the type of the position
         self.gps.create_publisher(PointStamped, position, 10)
         assert wait_until(lambda: self.gps.count_publishers(position))
+        self._clock.start()
         self._before = Output.wanted, Output.publish
         Output.wanted, Output.publish = True, self._publisher()
         try:
@@ -102,6 +110,7 @@ class PlayedGraph:
 
     def __exit__(self, *error):
         Output.wanted, Output.publish = self._before
+        self._clock.stop()
         for node in (*self.nodes, self.gps):
             node.destroy_node()
 
@@ -146,11 +155,10 @@ class PlayedGraph:
             self.deliver()
 
     def pause(self):
-        """Let all nodes notice that nothing has come for a long time."""
-        for _ in range(2 + round(FLUSH_AFTER / LOOK_EVERY)):
+        """Let so much time pass without a message that all nodes notice it, one after another."""
+        for _ in range(round(LONG / LOOK_EVERY)):
+            self._passed += LOOK_EVERY
             for node in self.nodes:
-                for entry in node.health.inputs:
-                    entry.last -= 3600.0
                 node.look_after(report=False)
             self.deliver()
 
