@@ -151,3 +151,10 @@ def test_anything_ends_in_a_verdict_or_a_sentence(seed: int, rows: int) -> None:
         text = ' '.join(verdict.remarks)
     for broken in ('nan', 'inf '):
         assert broken not in text
+
+
+def test_quaternions_whose_difference_overflows_are_left_out() -> None:
+    wild = WALK.quaternions.copy()
+    wild[[3, 5], 0] = 1.2e308, -1.2e308
+    with np.errstate(over='raise'):
+        assert check(orientation=wild).oriented

@@ -150,7 +150,7 @@ class Survey:
 
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
         """Remark on joints that are far beyond their limits for most of the time."""
-        with np.errstate(invalid='ignore'):
+        with np.errstate(over='ignore', invalid='ignore'):
             middle = np.array([median(column) for column in positions.T], dtype=np.float64)
         lower, upper = self.model.position_lower[columns], self.model.position_upper[columns]
         beyond = np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))

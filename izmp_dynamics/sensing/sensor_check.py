@@ -231,7 +231,7 @@ def _judge_orientation(
 
 
 def _is_placeholder(quaternions: Array, speed: Array) -> bool:
-    constant = len(quaternions) > 1 and not np.any(np.ptp(quaternions, axis=0))
+    constant = len(quaternions) > 1 and not (quaternions != quaternions[0]).any()
     return constant and float(np.median(speed)) > 0.01
 
 
