@@ -233,7 +233,9 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
         assert values['imu.no_orientation'] == '20'
 
 
-@pytest.mark.parametrize(('names', 'half_width'), [(COMPOSED, 0.016), (GRAPH, None), (GRAPH, 0.016)])
+@pytest.mark.parametrize(
+    ('names', 'half_width'), [(COMPOSED, 0.016), (GRAPH, None), (GRAPH, 0.016)]
+)
 def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, half_width):
     """Pauses in which nothing comes, of a simulation that is stopped or of a slow player.
 
