@@ -104,6 +104,13 @@ def test_a_swing_shows_what_the_sensor_reads_without_load(feet):
     assert not swings['l_foot'].lasts
 
 
+def test_the_swing_of_a_quick_walk_counts_though_instants_come_one_by_one(feet):
+    for up, count in ((False, 10), (True, 22), (False, 10)):
+        for _ in range(count):
+            feet.hold(0.01, up=up)
+    assert seen(feet).swings['l_foot'].duration == pytest.approx(0.1)
+
+
 def test_a_foot_that_is_up_now_lasts_until_it_is_down(feet):
     feet.hold(0.3, up=False)
     feet.hold(0.7, up=True)
@@ -252,7 +259,7 @@ def test_drift_is_in_the_diagnostics_until_it_is_tared(node):
     feet.hold(0.7, up=True)
     node.inspect()
     status = {value.key: value.value for value in node.health.status().values}
-    assert status['drift of feet[l_foot]'].endswith('N·m in 0.63 s of swing')
+    assert status['drift of feet[l_foot]'].endswith('N·m in 0.64 s of swing')
     finding = status['finding drift[feet[l_foot]]']
     assert 'reads 13.0 N, 5% of the weight, and 0.5' in finding
     assert 'call the service /tare' in finding

@@ -27,7 +27,7 @@ from izmp_dynamics.stability.ground_plane import Soles
 SPAN = 2.0
 """Time that is kept [s]."""
 
-SPACING = 0.02
+SPACING = 0.01
 """Instants that follow each other in less time are not all kept [s]."""
 
 EDGE = 0.06
@@ -197,12 +197,12 @@ class UnloadedFeet:
             return None
         load = _medians(loads[known[high]], round(0.5 * AVERAGED / period))
         air = high[_last_run(stamps[high], load < LOADED * self.weight, reach)]
-        if not len(air) or stamps[air[-1]] - stamps[air[0]] < nanoseconds(SHORTEST):
+        duration = len(air) * period
+        if duration < SHORTEST:
             return None
         excess = self._excess(seen, k, known[air])
         if not len(excess):
             return None
-        duration = float(stamps[air[-1]] - stamps[air[0]]) / NANOSECONDS
         return Swing(np.median(excess, axis=0), duration, bool(lasts and air[-1] == high[-1]))
 
     def _excess(self, seen: FeetSeen, k: int, rows: Indices) -> Array:
