@@ -16,6 +16,7 @@ from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.nodes import graph_node
 from izmp_dynamics.nodes.registry import node_class
 
+from .command_line import loaded_by
 from .node_processes import ROBOT, Processes, StandingRobot, probe, wait_until
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -39,6 +40,18 @@ def make(ros):
 
 def entities(node):
     return [*node.publishers, *node.subscriptions]
+
+
+def test_a_node_needs_nothing_that_only_pypi_has():
+    """Nor what bags are read with."""
+    arguments = ['--ros-args', '--log-level', 'fatal', '-p', f'robot:={ROBOT}']
+    program = (
+        'import rclpy; from izmp_dynamics.nodes.registry import node_class; '
+        f'rclpy.init(args={arguments}); node_class("composed")().destroy_node()'
+    )
+    libraries = {module.partition('.')[0] for module in loaded_by(program)}
+    assert 'numba' in libraries
+    assert not libraries & {'rosbags', 'mcap', 'matplotlib', 'mujoco', 'shapely'}
 
 
 def test_a_destroyed_node_has_left_the_graph(ros):

@@ -174,7 +174,7 @@ def test_padding_may_have_any_bytes():
         raw[21:28] = padding
         stamp, sample = reader(bytes(raw))
         assert (stamp, sample.frame, sample.values[5]) == (STAMP, 'abcd', 9.81)
-    assert len(reader._layouts) == 1
+    assert len(reader._known) == 1
 
 
 def test_other_messages_are_left_to_the_middleware():

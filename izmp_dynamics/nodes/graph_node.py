@@ -5,13 +5,11 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import ROSClock
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.conventions import Array
@@ -101,6 +99,7 @@ class GraphNode(TopicNode):
         self._wanted_at = self._judged_at = time.monotonic()
         self._former: Evaluator | None = None
         self._unsure: frozenset[str] = frozenset()
+        self._pause = PauseWatch()
         self._tare = Tare(self) if 'verdict' in self.task.computes else None
         self.sensors = Sensors(self)
         self.configure(self.robot)
@@ -108,17 +107,6 @@ class GraphNode(TopicNode):
         self.sensors.subscribe(self.outputs)
         self.health.counters.append(self._faults)
         self.add_on_set_parameters_callback(self._changed)
-
-    def tear_down(self) -> None:
-        """Let the next `set_up` take the settings from the robot file again."""
-        with suppress(ValueError):
-            self.remove_on_set_parameters_callback(self._changed)
-        super().tear_down()
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take messages from now on."""
-        self._pause = PauseWatch()
-        return super().on_activate(state)
 
     def collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample for the evaluator."""

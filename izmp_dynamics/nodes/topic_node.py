@@ -1,16 +1,30 @@
-"""What a node of the graph has beside its evaluator: robot, parameters, topics."""
+"""What a node of the graph has beside its evaluator: life cycle, robot, parameters, topics.
 
+It configures and activates itself unless a manager of life cycles is to do it.
+
+| transition | what a node does |
+|---|---|
+| configure | reads parameters, robot file and URDF, compiles, advertises and subscribes |
+| activate | takes messages and publishes |
+| deactivate | leaves messages out, as if none came; keeps what it has learned |
+| cleanup, shutdown | frees all that configure has made |
+"""
+
+import gc
 import math
+import threading
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
@@ -22,13 +36,18 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import Health, Input
-from izmp_dynamics.nodes.managed import ManagedNode
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output, ResultAge
-from izmp_dynamics.nodes.parameters import NodeSettings, common, given_description, result_topic
+from izmp_dynamics.nodes.parameters import (
+    NodeSettings,
+    common,
+    given_description,
+    result_topic,
+    warn_of_unknown_parameters,
+)
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.receiving import INSTANTS, KeptSegments
+from izmp_dynamics.nodes.receiving import INSTANTS, KeptSegments, Receiver
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import MappedReader, reader_of
@@ -39,18 +58,26 @@ from izmp_dynamics.signals.stage import PATIENCE
 RELIABLE_PATIENCE = 4.0
 """Patience with sensors whose messages are delivered reliably [s]."""
 
+_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
 MAIN_RESULT = '/mr_ad/izmp'
 """The topic that the line in the log names, if the node publishes it."""
 
 
-class TopicNode(ManagedNode):
+class TopicNode(LifecycleNode):
     """A node that makes results of messages, while it is active.
+
+    `GraphNode` makes everything in `set_up`; whatever attributes, publishers, subscriptions and
+    services are new then, `cleanup` removes.
 
     Args:
         task: what it is given, and what it computes.
 
     Attributes:
         task: as above.
+        receiver: of its messages; `process.Running` lets it work.
+        is_active: whether messages are taken.
+        is_configured: whether it is active or inactive.
         model: the robot's model.
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
@@ -63,9 +90,122 @@ class TopicNode(ManagedNode):
     evaluator: Evaluator | None
 
     def __init__(self, task: Task, overrides: Iterable[Parameter] = ()) -> None:
-        super().__init__(task.node, overrides)
+        super().__init__(task.node, parameter_overrides=list(overrides))
         self.task = task
-        self.begin()
+        self._answer_change = self._service_change_state.callback
+        self._service_change_state.callback = self._change_state
+        self.receiver = Receiver()
+        self.is_active = self.is_configured = False
+        self._lock = threading.RLock()
+        self._failure: Exception | None = None
+        self._autostart = common(self, 'autostart')
+        self._begin()
+
+    # ---- Life cycle ---------------------------------------------------------------------------
+
+    def _change_state(self, request: Any, response: Any) -> Any:
+        """Answer a request also if the state does not allow it, where rclpy raises an error."""
+        try:
+            return self._answer_change(request, response)
+        except _rclpy.RCLError as error:
+            self.get_logger().warning(f'The state is not changed: {error}')
+            response.success = False
+            return response
+
+    def destroy_node(self) -> None:
+        """Destroy the node and its state machine, which rclpy leaves.
+
+        That holds the node, and with it the participant of the middleware: if other processes
+        leave while this one ends, Fast DDS may wait for ever for one that is still there.
+        """
+        super().destroy_node()
+        machine = getattr(self, '_state_machine', None)  # private, so not in every rclpy
+        if machine is not None:
+            machine.destroy_when_not_in_use()
+
+    def _begin(self) -> None:
+        """Configure and activate, unless a manager is to do it.
+
+        Raises:
+            Exception: as `set_up` does.
+        """
+        if not self._autostart:
+            name = self.get_fully_qualified_name()
+            self.get_logger().info(f'Unconfigured: ros2 lifecycle set {name} configure')
+            return
+        for transition in (self.trigger_configure, self.trigger_activate):
+            if transition() != _SUCCESS:
+                raise self._failure or RuntimeError(f'{self.get_name()} could not be started')
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make everything; where that fails, the node stays unconfigured and the log says why."""
+        with self._lock:
+            self._entities = {*self.publishers, *self.subscriptions, *self.services}
+            self._before = {*vars(self), '_before'}
+            try:
+                self.set_up()
+                warn_of_unknown_parameters(self)
+            except Exception as error:
+                self._free()
+                self._failure = error
+                if not self._autostart:
+                    known = isinstance(error, IzmpError)
+                    self.get_logger().error(str(error) if known else traceback.format_exc())
+                return _FAILURE
+            self.is_configured = True
+        return _SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take messages from now on."""
+        with self._lock:
+            self.health.begin()
+        self.get_logger().info(self._summary())
+        with self._lock:
+            self.is_active = True
+        self.receiver.paused = False
+        return _SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take no messages; nothing is published when this has returned."""
+        self.receiver.paused = True
+        with self._lock:
+            self.is_active = False
+        return _SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Free everything."""
+        with self._lock:
+            self._free()
+        gc.unfreeze()  # `Receiver.spin` has frozen what was there
+        gc.collect()
+        return _SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Free everything that there is."""
+        self.on_deactivate(state)
+        return self.on_cleanup(state) if self.is_configured else _SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin again unconfigured."""
+        return self.on_shutdown(state)
+
+    def _free(self) -> None:
+        self.is_configured = False
+        if hasattr(self, '_settings'):
+            self._settings.undeclare()
+        with suppress(ValueError):
+            self.remove_on_set_parameters_callback(self._changed)
+        self.receiver.forget()
+        for publisher in [each for each in self.publishers if each not in self._entities]:
+            self.destroy_publisher(publisher)
+        for subscription in [each for each in self.subscriptions if each not in self._entities]:
+            self.destroy_subscription(subscription)
+        for service in [each for each in self.services if each not in self._entities]:
+            self.destroy_service(service)
+        for name in set(vars(self)) - self._before:
+            delattr(self, name)
+
+    # ---- Robot and parameters -----------------------------------------------------------------
 
     def set_up(self) -> None:
         """Load robot and model."""
@@ -138,18 +278,6 @@ class TopicNode(ManagedNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.evaluator = None
 
-    def tear_down(self) -> None:
-        """Let the next `set_up` take the settings from the robot file again."""
-        if hasattr(self, '_settings'):
-            self._settings.undeclare()
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take messages from now on."""
-        with self._lock:
-            self.health.begin()
-        self.get_logger().info(self._summary())
-        return super().on_activate(state)
-
     def _summary(self) -> str:
         """One line: the robot, the rate, the topics."""
         inputs = [entry.topic for entry in self.health.inputs] + self._sought
@@ -181,9 +309,9 @@ class TopicNode(ManagedNode):
     def collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample for the evaluator."""
 
-    def hung(self) -> dict[str, list[tuple[int, int]]]:
-        """Signal → first and last instant [ns] of the times in which it hung."""
-        return {} if self.evaluator is None else self.evaluator.stages.stuck_times
+    @abstractmethod
+    def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Apply new settings, or state why not."""
 
     @property
     def robot(self) -> RobotFile:
@@ -259,6 +387,36 @@ class TopicNode(ManagedNode):
             subscribe()
         else:
             self._demands.append((wanted, subscribe))
+
+    def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
+        """Offer a service without arguments, std_srvs/Trigger.
+
+        Args:
+            name: relative name, remappable.
+            answer: called while no message is worked on; returns whether it succeeded, and a
+                sentence.
+        """
+        try:
+            from std_srvs.srv import Trigger
+        except ImportError:
+            self.get_logger().warning(
+                f"There is no service '{name}': std_srvs is not installed. It comes with ROS 2, "
+                "or with pip install '.[ros]' in the folder of izmp_dynamics."
+            )
+            return
+
+        def respond(request: Any, response: Any) -> Any:
+            with self._lock:
+                try:
+                    response.success, response.message = (
+                        answer() if self.is_active else (False, 'The node is not active.')
+                    )
+                except Exception as error:
+                    response.message = f'unexpected error: {error!r}'
+                    self.get_logger().error(f'{name}:\n{traceback.format_exc()}')
+            return response
+
+        self.create_service(Trigger, name, respond)
 
     def advertise(
         self, topic: str, msgtype: Any, qos: QoSProfile = RESULT, **constants: Any

@@ -309,7 +309,8 @@ class VerdictOutputs:
 def _outages(node: TopicNode) -> Iterator[Outage]:
     """Times in which the signals of a node hung."""
     topics = {entry.signal: entry.topic for entry in node.health.inputs}
-    for signal, spans in node.hung().items():
+    found = {} if node.evaluator is None else node.evaluator.stages.stuck_times
+    for signal, spans in found.items():
         for begin, end in list(spans):
             yield Outage(topics.get(signal, signal), begin, end, 'hangs')
 

@@ -8,6 +8,7 @@ are put into the bytes of a message that was serialized once.
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
-from izmp_dynamics.bags.typestores import installed_types, standard_types
+from izmp_dynamics.bags.typestores import installed_types
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.messages import message_class
@@ -39,6 +40,8 @@ _REMEMBERED = 8
 _STAMP, _NATIVE, _LITTLE, _BIG = 4, *map(struct.Struct, ('=iI', '<iI', '>iI'))
 """Byte at which the stamp of a message with a header begins, after those that state the encoding,
 and the stamp: in the order of this computer, and in those that the second byte tells apart."""
+
+_AFTER_STAMP = _STAMP + _NATIVE.size
 
 _TO = ' to '
 """Between two paths: all numbers from the one to the other, which follow each other."""
@@ -143,38 +146,6 @@ class KnownBytes:
         return len(raw) == self._size and common == self._constant
 
 
-class _Layout(KnownBytes):
-    """Where the wanted numbers of equal messages lie; an element of a sequence may be absent."""
-
-    def __init__(self, msgtype: str, paths: tuple[str, ...], raw: bytes) -> None:
-        layout = CdrLayout(standard_types(), msgtype, raw)
-        super().__init__(layout)
-        self.strings = layout.strings
-        self._stamp = _LITTLE if raw[1] else _BIG
-        there = [path for path in paths if '[' not in path or path in layout.paths]
-        self._places = tuple(_place(layout, *path.split(_TO)) for path in there)
-        self._native = all(dtype.isnative for dtype, _, _ in self._places)
-
-    def read(self, raw: bytes) -> tuple[int, list[Array]] | None:
-        """Stamp of a message [ns] and the wanted numbers, path by path; None: another layout."""
-        if not self.fits(raw):
-            return None
-        seconds, nanoseconds = self._stamp.unpack_from(raw, _STAMP)
-        numbers = []
-        for dtype, count, offset in self._places:
-            numbers.append(np.frombuffer(raw, dtype, count, offset))
-        if not self._native:
-            numbers = [part.astype(np.float64) for part in numbers]
-        return seconds * NANOSECONDS + nanoseconds, numbers
-
-
-def _place(layout: CdrLayout, first: str, last: str = '') -> tuple[Any, int, int]:
-    """Type, count and offset of the numbers of a path, or from one path to another."""
-    begin, end = layout.columns(first), layout.columns(last or first)
-    apart = (end.offset - begin.offset) // begin.dtype.itemsize
-    return begin.dtype, apart + end.shape[0], begin.offset
-
-
 def _as_numbers(parts: tuple[tuple[int, bytes], ...]) -> tuple[int, int]:
     """Bytes that all messages have in common as a mask, and their values in its places."""
     places = [(8 * begin, part) for begin, part in parts]
@@ -184,11 +155,15 @@ def _as_numbers(parts: tuple[tuple[int, bytes], ...]) -> tuple[int, int]:
 
 def stamp_of_bytes(raw: bytes) -> int:
     """Stamp of a message with a header [ns]; 0 if it is too short to have one."""
-    if len(raw) < _STAMP + _NATIVE.size:
+    if len(raw) < _AFTER_STAMP:
         return 0
     seconds, rest = (_LITTLE if raw[1] else _BIG).unpack_from(raw, _STAMP)
     stamp: int = seconds * NANOSECONDS + rest
     return stamp
+
+
+Read = Callable[[bytes], tuple[int, Any]]
+"""Reads a message: its stamp [ns], and its sample."""
 
 
 class MessageReader:
@@ -196,29 +171,56 @@ class MessageReader:
 
     Args:
         msgtype: e.g. 'sensor_msgs/msg/Imu'.
-        paths: of the numbers that are wanted, as in `CdrLayout`.
-        sample: makes the sample of the layout's strings and the numbers.
+        prepare: makes what reads messages of a layout; it is also given the first one's bytes.
     """
 
-    def __init__(
-        self, msgtype: str, paths: tuple[str, ...], sample: Callable[[Any, list[Array]], Any]
-    ) -> None:
-        self._msgtype, self._paths, self._sample = msgtype, paths, sample
-        self._layouts: list[_Layout] = []
+    def __init__(self, msgtype: str, prepare: Callable[[CdrLayout, bytes], Read]) -> None:
+        self._msgtype, self._prepare = msgtype, prepare
+        self._types = installed_types(msgtype)
+        self._known: list[tuple[KnownBytes, Read]] = []
 
     def __call__(self, raw: bytes) -> tuple[int, Any]:
         """Read a message: its stamp [ns], and its sample.
 
         Raises:
-            BagError: if these are not the bytes of such a message.
+            BagError: these are not the bytes of such a message, or a sequence in it is too short.
         """
-        for layout in self._layouts:
-            found = layout.read(raw)
-            if found is not None:
-                return found[0], self._sample(layout.strings, found[1])
-        layout = _Layout(self._msgtype, self._paths, raw)
-        self._layouts = [layout, *self._layouts[: _REMEMBERED - 1]]
+        for known, read in self._known:
+            if known.fits(raw):
+                return read(raw)
+        layout = CdrLayout(self._types, self._msgtype, raw)
+        entry = KnownBytes(layout), self._prepare(layout, raw)
+        self._known = [entry, *self._known[: _REMEMBERED - 1]]
         return self(raw)
+
+
+def _numbers(
+    paths: tuple[str, ...],
+    sample: Callable[[Any, list[Array]], Any],
+    layout: CdrLayout,
+    raw: bytes,
+) -> Read:
+    """Read the numbers of paths; an element of a sequence may be absent."""
+    there = [path for path in paths if '[' not in path or path in layout.paths]
+    places = [_place(layout, *path.split(_TO)) for path in there]
+    native, strings = all(dtype.isnative for dtype, _, _ in places), layout.strings
+    stamp = _LITTLE if raw[1] else _BIG
+
+    def read(raw: bytes) -> tuple[int, Any]:
+        seconds, nanoseconds = stamp.unpack_from(raw, _STAMP)
+        numbers = [np.frombuffer(raw, *place) for place in places]
+        if not native:
+            numbers = [part.astype(np.float64) for part in numbers]
+        return seconds * NANOSECONDS + nanoseconds, sample(strings, numbers)
+
+    return read
+
+
+def _place(layout: CdrLayout, first: str, last: str = '') -> tuple[Any, int, int]:
+    """Type, count and offset of the numbers of a path, or from one path to another."""
+    begin, end = layout.columns(first), layout.columns(last or first)
+    apart = (end.offset - begin.offset) // begin.dtype.itemsize
+    return begin.dtype, apart + end.shape[0], begin.offset
 
 
 def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
@@ -275,7 +277,10 @@ _READ = {
 
 def reader_of(msgtype: Any) -> MessageReader | None:
     """Make a reader of messages of this class; None where the middleware reads them."""
-    return MessageReader(*_READ[msgtype]) if msgtype in _READ else None
+    if msgtype not in _READ:
+        return None
+    name, paths, sample = _READ[msgtype]
+    return MessageReader(name, partial(_numbers, paths, sample))
 
 
 _AFTER_JOINTS = 12
@@ -331,41 +336,32 @@ class JointTemplate:
         self._without = _after_stamp(serialize_message(message))
         message.points = [point]
         raw = serialize_message(message)
-        layout = CdrLayout(standard_types(), 'trajectory_msgs/msg/JointTrajectory', raw)
-        begins = [
-            layout.columns(f'points[0].{part}').offset
-            for part in ('positions', 'velocities', 'accelerations')
-        ]
+        kind = 'trajectory_msgs/msg/JointTrajectory'
+        layout = CdrLayout(installed_types(kind), kind, raw)
+        begins = [layout.columns(path).offset for path in _POINT]
         ends = [begin + 8 * len(names) for begin in begins]
-        first, self._second, self._third, self._end = (
-            raw[end:begin]
-            for end, begin in zip([0, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
-        )
-        self._begin, self._first = raw[:_STAMP], _after_stamp(first)
+        bounds = zip([_AFTER_STAMP, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
+        *self._before, self._end = (raw[begin:end] for begin, end in bounds)
+        self._begin = raw[:_STAMP]
 
     def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
         """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
-        time = _NATIVE.pack(*divmod(stamp, NANOSECONDS))
+        begin = self._begin + _NATIVE.pack(*divmod(stamp, NANOSECONDS))
         if not joints.valid[row]:
-            return b''.join((self._begin, time, self._without))
-        positions, velocities, accelerations = (
-            part[row].tobytes()
-            for part in (joints.positions, joints.velocities, joints.accelerations)
-        )
+            return begin + self._without
+        parts = joints.positions, joints.velocities, joints.accelerations
+        pairs = zip(self._before, parts, strict=True)
         return b''.join(
-            (
-                *(self._begin, time, self._first, positions, self._second, velocities),
-                *(self._third, accelerations, self._end),
-            )
+            (begin, *(p for text, part in pairs for p in (text, part[row].tobytes())), self._end)
         )
 
 
 def _after_stamp(raw: bytes) -> bytes:
-    return raw[_STAMP + _NATIVE.size :]
+    return raw[_AFTER_STAMP:]
 
 
-class MappedReader:
-    """Reads the messages of one signal, as `MessageReader` does those of standard types.
+class MappedReader(MessageReader):
+    """Reads the messages of one signal, whose fields are mapped.
 
     Args:
         received: when the message that is read was received [ns].
@@ -381,32 +377,18 @@ class MappedReader:
     def __init__(
         self, signal: Signal, received: Callable[[], int], clocks: dict[str, CounterClock]
     ) -> None:
-        (self._msgtype,) = signal.types
-        message_class(self._msgtype)
-        self._types = installed_types(self._msgtype)
+        (msgtype,) = signal.types
+        message_class(msgtype)
+        super().__init__(msgtype, self._taker)
         self._messages = MappedMessages(signal, self._types, clocks)
         self._received = received
-        self._known: list[tuple[KnownBytes, Any, str]] = []
-        first = self._types.fielddefs[self._msgtype][1][:1]
+        first = [name for name, _ in self._types.fielddefs[msgtype][1][:1]]
         clock = signal.mapping.clock.path if signal.mapping else ''
-        self.has_header_stamp = (clock, [name for name, _ in first]) == (
-            'header.stamp',
-            ['header'],
-        )
+        self.has_header_stamp = (clock, first) == ('header.stamp', ['header'])
 
-    def __call__(self, raw: bytes) -> tuple[int, Any]:
-        """Read a message: its stamp [ns], and its sample.
-
-        Raises:
-            BagError: these are not the bytes of such a message, or a sequence in it is too short.
-        """
-        for known, take, frame in self._known:
-            if known.fits(raw):
-                return self._sample(take(raw), frame)
-        layout = CdrLayout(self._types, self._msgtype, raw)
-        entry = KnownBytes(layout), self._messages.single_taker(layout), frame_of(layout)
-        self._known = [entry, *self._known[: _REMEMBERED - 1]]
-        return self(raw)
+    def _taker(self, layout: CdrLayout, raw: bytes) -> Read:
+        take, frame = self._messages.single_taker(layout), frame_of(layout)
+        return lambda raw: self._sample(take(raw), frame)
 
     def _sample(self, given: tuple[float, ...], frame: str) -> tuple[int, Any]:
         stamp = self._messages.stamp(given, self._received())
