@@ -1,10 +1,8 @@
-"""Take the pictures of reports: report.png, report_plays.png and report_push.png.
+"""Take the pictures of reports.
 
-    make demo
-    izmp simulate walk --steps 6 --push 40:lateral:3.0 -o demo/push
-    izmp replay demo/push --robot robots/biped31/robot.yaml -o demo/pushed
-    .venv/bin/python docs/figures/report.py demo/replay/report.html demo/pushed/report.html
+    .venv/bin/python docs/figures/report.py OUT OUT_PUSHED OUT_FALL
 
+takes the results of docs/your_robot.md and docs/verdict.md, made with robots/biped31/robot.yaml, and
 needs Chromium, which is not part of the set-up (Debian: apt install chromium).
 """
 
@@ -13,16 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-PICTURES = {  # page, instant [s], size from the top [px]
-    'report.png': (0, 5.95, 1366, 860),
-    'report_plays.png': (0, 5.95, 1366, 1180),
-    'report_push.png': (1, 3.05, 1366, 860),
+PICTURES = {  # result, height from the top [px]
+    'report.png': (0, 860),
+    'report_plays.png': (0, 1180),
+    'report_push.png': (1, 860),
+    'report_fall.png': (2, 860),
 }
 
 
-def main(pages: list[Path]) -> None:
+def main(results: list[Path]) -> None:
     """Photograph the top of the pages, with the scene drawn by the processor."""
-    for name, (page, instant, width, height) in PICTURES.items():
+    for name, (result, height) in PICTURES.items():
         picture = Path(__file__).with_name(name)
         with tempfile.TemporaryDirectory() as profile:
             subprocess.run(
@@ -30,8 +29,8 @@ def main(pages: list[Path]) -> None:
                     'chromium', '--headless', '--no-sandbox', '--hide-scrollbars',
                     '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
                     '--virtual-time-budget=10000', f'--user-data-dir={profile}',
-                    f'--window-size={width},{height}', f'--screenshot={picture}',
-                    f'{pages[page].resolve().as_uri()}#t={instant}',
+                    f'--window-size=1366,{height}', f'--screenshot={picture}',
+                    (results[result] / 'report.html').resolve().as_uri(),
                 ],
                 check=True,
                 capture_output=True,
@@ -40,4 +39,4 @@ def main(pages: list[Path]) -> None:
 
 
 if __name__ == '__main__':
-    main([Path(page) for page in sys.argv[1:]])
+    main([Path(result) for result in sys.argv[1:]])

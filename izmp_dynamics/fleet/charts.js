@@ -2,6 +2,7 @@
 // The distribution and the trend of the margins of some bags: [{ state, margin [mm], start [s] }].
 
 const BINS = 40, PERIODS = 30, ENOUGH = 5; // bags of which a median is drawn
+const LEAST_WIDTH = 120, DAY = 86400; // [px], in less uPlot fails; [s]
 
 const numeral = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const numbers = { values: (plot, values) => values.map((value) => numeral.format(value).replace('-', '−')) };
@@ -45,7 +46,7 @@ function distribution(uPlot, element, bags, states, limits) {
     paths: uPlot.paths.bars({ size: [0.92] }), heights: counts[k],
   })).reverse(); // the tallest is drawn first
   return new uPlot({
-    width: element.clientWidth, height: 240, legend: { show: false }, cursor: { show: false },
+    width: Math.max(element.clientWidth, LEAST_WIDTH), height: 240, legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false, range: [low - width / 2, low + (BINS + 0.5) * width] },
       y: { range: (plot, min, max) => [0, Math.max(max, 1) * 1.05] } },
     axes: axes(numbers, { ...numbers, ...counted }), series: [{}, ...series],
@@ -70,9 +71,9 @@ function trend(uPlot, element, bags, states, limits) {
     if (end - begin >= ENOUGH) medians[begin + ((end - begin) >> 1)] = middle;
   }
   return new uPlot({
-    width: element.clientWidth, height: 240, legend: { show: false },
+    width: Math.max(element.clientWidth, LEAST_WIDTH), height: 240, legend: { show: false },
     cursor: { show: false }, axes: axes(dates, numbers), tzDate: (time) => uPlot.tzDate(new Date(1e3 * time), 'UTC'),
-    scales: { y: { range: [limits[0] - 2, limits[1] + 2] } },
+    scales: { x: { range: (plot, min, max) => min === max && min !== null ? [min - DAY, max + DAY] : [min, max] }, y: { range: [limits[0] - 2, limits[1] + 2] } },
     series: [{}, ...states.map((state) => ({
       label: state, stroke: css(state), paths: () => null,
       points: { show: true, size: 5, fill: css(state), width: 0 },
