@@ -2,8 +2,8 @@
 
     .venv/bin/python docs/figures/report.py OUT OUT_PUSHED OUT_FALL
 
-takes the results of docs/your_robot.md and docs/verdict.md, made with robots/biped31/robot.yaml, and
-needs Chromium, which is not part of the set-up (Debian: apt install chromium).
+takes the results of docs/your_robot.md and docs/verdict.md, made with robots/biped31/robot.yaml,
+and needs Chromium, which is not part of the set-up (Debian: apt install chromium).
 """
 
 import subprocess

@@ -175,8 +175,8 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     remarks = tuple(
         f'An external force pushed the robot {push.described} (± '
         f'{newtons(push.uncertainty)}) for {seconds(push.duration)} at '
-        f'{instant(push.start)}, {plain(push.significance, 0)} times the standard deviation of the '
-        'unexplained force in the rest of the log.'
+        f'{instant(push.start)}, {plain(push.significance, 0)} times the standard deviation of '
+        'the unexplained force in the rest of the log.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:
