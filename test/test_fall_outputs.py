@@ -1,6 +1,5 @@
 """What subscribers to the fall alarm see."""
 
-import time
 from collections import defaultdict
 from types import SimpleNamespace
 
@@ -13,7 +12,7 @@ from geometry_msgs.msg import Vector3Stamped
 from std_msgs.msg import Bool
 
 from izmp_dynamics.nodes.health import Health, Input
-from izmp_dynamics.nodes.output import Output, ResultAge
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.verdict_outputs import FallOutputs
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 
@@ -28,8 +27,8 @@ class Topic:
     def __init__(self):
         self.published = []
 
-    def __call__(self, make, stamp, value):
-        self.published.append((stamp, make(stamp, value).data))
+    def __call__(self, make, stamp):
+        self.published.append((stamp, make(stamp).data))
 
     def numbers(self, stamp, frame, values):
         self.published.append((stamp, values if len(values) > 1 else values[0]))
@@ -58,7 +57,7 @@ def watched(topics):
                 topic, Publisher(topic)
             )
         )
-        made.append(Output(node, topic, msgtype, health, ResultAge(time.time_ns)))
+        made.append(Output(node, topic, msgtype, health))
         return made[-1]
 
     node = SimpleNamespace(

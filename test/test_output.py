@@ -1,6 +1,5 @@
 """What is counted of results, with a publisher of the test in place of DDS."""
 
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +8,8 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from geometry_msgs.msg import PointStamped
 
-from izmp_dynamics.nodes.output import Output, ResultAge
+from izmp_dynamics.nodes.health import Health
+from izmp_dynamics.nodes.output import Output
 
 S = 10**9
 
@@ -19,9 +19,10 @@ class Rig:
 
     def __init__(self):
         self.now, self.ages, self.count = 10 * S, [], 1
-        self.health = SimpleNamespace(outputs=Counter(), aged=self.ages.append)
+        self.health = Health('node', 'robot', lambda topic: (), now=lambda: self.now)
+        self.health.aged = self.ages.append
         node = SimpleNamespace(create_publisher=lambda *given, **named: self)
-        self.output = Output(node, 'izmp', PointStamped, self.health, ResultAge(lambda: self.now))
+        self.output = Output(node, 'izmp', PointStamped, self.health)
 
     topic_name = '/izmp'
 

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.figures import FACTOR, LATE, Figures
-from izmp_dynamics.nodes.output import ResultAge
+from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.session import LiveSession, filter_sentence
 
 ROBOT = RobotFile(urdf='robot.urdf')
@@ -154,8 +154,11 @@ def test_a_long_run_takes_no_more_memory(takers):
 
 
 def test_the_age_of_a_result_follows_the_clock_of_a_simulation():
-    age = ResultAge(lambda: 2 * 10**9)
-    assert age(10**9) == 1.0
-    assert age.stamp == 10**9
-    age.now = lambda: 4 * 10**9
-    assert age(3 * 10**9 + 5 * 10**8) == 0.5
+    ages, health = [], Health('node', 'robot', lambda topic: (), now=lambda: 2 * 10**9)
+    health.aged = ages.append
+    health.published('/izmp', 10**9)
+    health.published('/cop', 10**9)  # as old as the first result of that instant
+    health.now = lambda: 4 * 10**9
+    health.published('/izmp', 3 * 10**9 + 5 * 10**8)
+    assert ages == [1.0, 0.5]
+    assert health.outputs == {'/izmp': 2, '/cop': 1}

@@ -20,8 +20,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import require_viser
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import header, quaternion_of
-from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.recent_findings import QOS
+from izmp_dynamics.nodes.qos import EVENTS, RESULT, SENSOR
 from izmp_dynamics.nodes.view import View
 from izmp_dynamics.stability.support_polygon import Outline
 
@@ -60,7 +59,7 @@ class Robot:
             ),
             self._of(Float64, 'margin', RESULT): Float64(data=-0.012),
             self._of(Float64, 'fall_probability', RESULT): Float64(data=0.25),
-            self._of(DiagnosticArray, 'events', QOS): DiagnosticArray(
+            self._of(DiagnosticArray, 'events', EVENTS): DiagnosticArray(
                 header=header(2 * 10**9, ''),
                 status=[DiagnosticStatus(message=f'pushed from behind with 40 N {EVIL}')],
             ),

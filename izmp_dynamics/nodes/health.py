@@ -144,6 +144,7 @@ class Health:
 
     Attributes:
         logged: a sentence that the log has already, so that a report does not repeat it there.
+        now: the time [ns]; of a simulation the newest stamp, or results would be late with it.
     """
 
     def __init__(
@@ -154,6 +155,7 @@ class Health:
         age_limit: float = AGE_LIMIT,
         composed: bool = False,
         runs: Callable[[str], bool] = lambda node: False,
+        now: Callable[[], int] = time.time_ns,
     ) -> None:
         self.name = name
         self.robot = robot
@@ -165,7 +167,8 @@ class Health:
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self.logged = ''
-        self._publishers, self._runs = publishers, runs
+        self._publishers, self._runs, self.now = publishers, runs, now
+        self._published = 0
         self._late_because = _LATE.format('Lower' if composed else 'Set composed:=true, lower')
         self._remarks: dict[str, Finding] = {}
         self._errors: dict[str, str] = {}
@@ -259,6 +262,13 @@ class Health:
     def clear(self, key: str) -> None:
         """Withdraw a condition."""
         self._remarks.pop(key, None)
+
+    def published(self, topic: str, stamp: int) -> None:
+        """Count a result of an instant [ns], and note the age of the instant's first one."""
+        self.outputs[topic] += 1
+        if stamp != self._published:
+            self._published = stamp
+            self.aged((self.now() - stamp) / NANOSECONDS)
 
     def aged(self, latency: float) -> None:
         """Note how old an instant was when its first result went out [s]."""

@@ -8,7 +8,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.qos import RESULT
 from izmp_dynamics.nodes.wire import Template
@@ -36,33 +36,11 @@ class Audience:
         return self._is_there
 
 
-class ResultAge:
-    """How old instants are when their results are published.
-
-    Args:
-        now: the time [ns].
-
-    Attributes:
-        now: as above; of a simulation the newest stamp, or results would be late with it.
-        stamp: of the instant that has been asked for last [ns]; its other results are as old.
-    """
-
-    def __init__(self, now: Callable[[], int]) -> None:
-        self.now = now
-        self.stamp = 0
-
-    def __call__(self, stamp: int) -> float:
-        """Age of an instant [ns] in s."""
-        self.stamp = stamp
-        return (self.now() - stamp) / NANOSECONDS
-
-
 class Output:
     """Publishes with a quality of service that parameters can override.
 
     Args:
         topic: relative name, remappable.
-        age: of an instant; all outputs of a node share it.
         constants: values of fields that all messages share, see `template`.
 
     Attributes:
@@ -77,7 +55,6 @@ class Output:
         topic: str,
         msgtype: Any,
         health: Health,
-        age: ResultAge,
         qos: QoSProfile = RESULT,
         **constants: Any,
     ) -> None:
@@ -90,7 +67,6 @@ class Output:
         self._audience = Audience(self._publisher)
         self._template = Template(msgtype, **constants)
         self._health = health
-        self._age = age
         self.ahead = False
         self._handed_out: set[int] = set()
 
@@ -106,9 +82,7 @@ class Output:
             return
         if self.wanted:
             self.publish(make(stamp, *values))
-        self._health.outputs[self.topic] += 1
-        if stamp != self._age.stamp:
-            self._health.aged(self._age(stamp))
+        self._health.published(self.topic, stamp)
 
     def numbers(self, stamp: int, frame: str, *values: Array) -> None:
         """Publish a result whose message is a header and these numbers, see `template`.

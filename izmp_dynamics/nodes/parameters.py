@@ -331,9 +331,11 @@ def stated_robot(node: Node) -> RobotFile:
     if not path:
         name = node.get_name()
         raise RobotFileError(
-            f"The node '{name}' needs the parameter robot.", kind='no_robot_file', node=name
-        )
-    return load_robot_file(Path(path).expanduser(), urdf or None)
+            f"The node '{name}' needs the parameter robot, the path of a robot file: --ros-args "
+            '-p robot:=my_robot.yaml',
+            kind='no_robot_file', node=name,
+        )  # fmt: skip
+    return load_robot_file(Path(path).expanduser(), Path(urdf).expanduser() if urdf else None)
 
 
 def given_description(node: Node) -> str:

@@ -4,25 +4,17 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.nodes.health import Health, diagnostic_array
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.verdict.events.event import DEPTH, Event, EventMessage, event_message
+from izmp_dynamics.verdict.events.event import Event, EventMessage, event_message
 from izmp_dynamics.verdict.recent import Instant, Recent
-
-QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=DEPTH,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
 
 HOLD = round(0.5 * NANOSECONDS)
 """What is so new may still go on, or look different when more is known [ns]."""
@@ -49,7 +41,7 @@ class EventTopic:
     more arrives.
 
     Args:
-        output: of the topic, with `QOS`.
+        output: of the topic, with `qos.EVENTS`.
     """
 
     def __init__(self, output: Output) -> None:
@@ -160,20 +152,6 @@ One takes some hundredths of a second.
 """
 
 
-class Given(NamedTuple):
-    """What is judged.
-
-    Attributes:
-        instants: the last seconds.
-        outages: when signals could not be used.
-        era: how often the last seconds were forgotten before.
-    """
-
-    instants: tuple[Instant, ...]
-    outages: tuple[Outage, ...]
-    era: int
-
-
 class RecentFindings(PeriodicJudge):
     """Judges the last seconds.
 
@@ -200,13 +178,14 @@ class RecentFindings(PeriodicJudge):
         passed = (self.recent.newest - self._judged) / NANOSECONDS
         return super().due() or passed >= self._every
 
-    def given(self) -> Given:
-        """The last seconds, and when signals could not be used."""
+    def given(self) -> tuple[tuple[Instant, ...], tuple[Outage, ...], int]:
+        """The last seconds, when signals could not be used, and how often a clock was set back."""
         self._judged = self.recent.newest
-        return Given(self.recent.snapshot(), tuple(self._outages()), self.recent.era)
+        return self.recent.snapshot(), tuple(self._outages()), self.recent.era
 
-    def findings(self, given: Given) -> tuple[Finding, ...]:
+    def findings(self, given: Any) -> tuple[Finding, ...]:
         """Judge them, and publish the events."""
-        judged = self.recent.judge(given.instants, given.outages)
-        self._events.publish(judged.events, judged.first, judged.last, given.era)
+        instants, outages, era = given
+        judged = self.recent.judge(instants, outages)
+        self._events.publish(judged.events, judged.first, judged.last, era)
         return judged.findings

@@ -152,7 +152,7 @@ class LiveSession:
         node: Any = node_class('simulation')(overrides=given)
         self._others.own.append(node)
         node.taken = self._taken
-        self.graph.node.age.now = lambda: node.stamp
+        self.graph.node.health.now = lambda: node.stamp
         self._source.callback(node.destroy_node)
         self._spin(_executor([node]).spin)
 

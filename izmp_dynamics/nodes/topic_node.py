@@ -18,7 +18,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -32,18 +31,19 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError, RobotFileError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import list_names
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
-from izmp_dynamics.nodes.output import Output, ResultAge
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import (
     NodeSettings,
     common,
     given_description,
     result_topic,
+    stated_robot,
     warn_of_unknown_parameters,
 )
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
@@ -82,7 +82,6 @@ class TopicNode(LifecycleNode):
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
-        age: how old the instants of results are.
         is_ahead: whether results are handed out before their time, in a pause.
         evaluator: makes results of samples; None while a frame of a sensor is not known.
     """
@@ -196,12 +195,13 @@ class TopicNode(LifecycleNode):
         with suppress(ValueError):
             self.remove_on_set_parameters_callback(self._changed)
         self.receiver.forget()
-        for publisher in [each for each in self.publishers if each not in self._entities]:
-            self.destroy_publisher(publisher)
-        for subscription in [each for each in self.subscriptions if each not in self._entities]:
-            self.destroy_subscription(subscription)
-        for service in [each for each in self.services if each not in self._entities]:
-            self.destroy_service(service)
+        for there, destroy in (
+            (self.publishers, self.destroy_publisher),
+            (self.subscriptions, self.destroy_subscription),
+            (self.services, self.destroy_service),
+        ):
+            for each in {*there} - self._entities:
+                destroy(each)
         for name in set(vars(self)) - self._before:
             delattr(self, name)
 
@@ -209,16 +209,10 @@ class TopicNode(LifecycleNode):
 
     def set_up(self) -> None:
         """Load robot and model."""
-        path, urdf = self._path('robot'), self._path('urdf')
+        file = stated_robot(self)
+        path = file.path
         self._reliable: bool = common(self, 'reliable_inputs')
-        if not path:
-            raise RobotFileError(
-                f"The node '{self.task.node}' needs the parameter robot, the path of a robot "
-                'file: --ros-args -p robot:=my_robot.yaml',
-                kind='no_robot_file', node=self.task.node,
-            )  # fmt: skip
         self.age_limit: float = common(self, 'result_age_limit')
-        file = load_robot_file(path, urdf or None)
         if file.imu.from_position:
             raise RobotFileError(
                 f"'{path}': imu.from_position is for recordings; a node needs the messages of an "
@@ -256,6 +250,7 @@ class TopicNode(LifecycleNode):
         self.root = self.frame_names.of(self.model.root)
         self._refuse_own_output()
         sim_time = bool(self.get_parameter('use_sim_time').value)
+        clock = self.get_clock()
         self.health = Health(
             self.get_fully_qualified_name(),
             self.model.name,
@@ -264,9 +259,8 @@ class TopicNode(LifecycleNode):
             math.inf if self._reliable and sim_time else self.age_limit,
             composed=self.task.is_whole,
             runs=lambda node: node in nodes_beside(self),
+            now=lambda: int(clock.now().nanoseconds),
         )
-        clock = self.get_clock()
-        self.age = ResultAge(lambda: int(clock.now().nanoseconds))
         for k, problem in enumerate(self.model.problems):
             self.health.values[f'URDF {k + 1}'] = str(problem)
         self.topics: dict[str, str] = {}
@@ -423,7 +417,7 @@ class TopicNode(LifecycleNode):
     ) -> Output:
         """Make a topic with results; all messages share the values of the given fields."""
         topic = result_topic(self, topic)
-        output = Output(self, topic, msgtype, self.health, self.age, qos, **constants)
+        output = Output(self, topic, msgtype, self.health, qos, **constants)
         self._outputs_made.append(output)
         return output
 
@@ -502,10 +496,6 @@ class TopicNode(LifecycleNode):
             '(results_namespace:=izmp), or publish the position under another name.',
             kind='own_odometry', topic=position.topic,
         )  # fmt: skip
-
-    def _path(self, name: str) -> str:
-        value: str = common(self, name)
-        return str(Path(value).expanduser()) if value else ''
 
     def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:
         """Call a function four times a second until it is True.

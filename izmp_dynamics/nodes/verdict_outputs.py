@@ -29,8 +29,8 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import common
-from izmp_dynamics.nodes.qos import RESULT
-from izmp_dynamics.nodes.recent_findings import QOS, EventTopic, RecentFindings
+from izmp_dynamics.nodes.qos import EVENTS, RESULT
+from izmp_dynamics.nodes.recent_findings import EventTopic, RecentFindings
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -202,7 +202,7 @@ class VerdictOutputs:
         self._nif, self._broadcaster = node.frame_names.of(node.frame_names.nif), broadcaster
         self.frame = EvaluationFrame(node, common(node, 'evaluation_frame') or node.model.root)
         live = {
-            name: node.advertise(name, message_class(kind), QOS if name == TOPIC else RESULT)
+            name: node.advertise(name, message_class(kind), EVENTS if name == TOPIC else RESULT)
             for name, kind in LIVE.items()
         }
         self._point, self._margin, risk, self._polygon, markers, events = live.values()
@@ -239,7 +239,7 @@ class VerdictOutputs:
             self._send([f'{name}_in_ground'], instant, rig)
 
         def send(R: Array, p: Array) -> None:
-            self._made[name].computed(stamp, self.frame.label, _placed, R, p, point)
+            self._made[name].computed(stamp, self.frame.label, lambda: (R @ point + p,))
 
         self._when_known(instant, send)
         return point
@@ -286,7 +286,8 @@ class VerdictOutputs:
 
         def send(R: Array, p: Array) -> None:
             if cop is not None and izmp is not None:
-                self._made['gap'].computed(stamp, self.frame.label, _gap, R, izmp, cop)
+                gap = izmp - cop
+                self._made['gap'].computed(stamp, self.frame.label, lambda: (R @ gap,))
             if outline is not None:
                 corners = outline.corners @ R.T + p
                 self._polygon(polygon_stamped, stamp, self.frame.label, corners)
@@ -324,15 +325,6 @@ def _from_edge(point: Array, corners: Array) -> Array:
     return nearest / max(float(np.linalg.norm(nearest)), 1e-12)
 
 
-def _placed(R: Array, p: Array, point: Array) -> tuple[Array]:
-    return (R @ point + p,)
-
-
-def _gap(R: Array, izmp: Array, cop: Array) -> tuple[Array]:
-    """From the CoP to the IZMP (3,), in other axes."""
-    return (R @ (izmp - cop),)
-
-
 class FallOutputs:
     """Publishes alarm and probability, and states the reason in the diagnostics.
 
@@ -366,7 +358,7 @@ class FallOutputs:
             self._risk.numbers(stamp, '', np.array([probability, float(alarm), 0.0]))
         ends = not alarm and self._latest is not None and bool(self._latest.alarm[0])
         if known or alarm or ends:
-            self._alarm(_message, stamp, alarm)
+            self._alarm(lambda _: Bool(data=alarm), stamp)
         if alarm and not self._reason:
             self._reason = f'Fall alarm: {risk.sentence()}'
             self._health.logged = self._reason
@@ -398,7 +390,3 @@ class FallOutputs:
         self._latest, self._reason = FallRisk.nothing(1, f'{why} any more'), ''
         if self._alarm.wanted:  # at no new stamp, so not as a result
             self._alarm.publish(Bool(data=False))
-
-
-def _message(_: int, alarm: bool) -> Bool:
-    return Bool(data=alarm)

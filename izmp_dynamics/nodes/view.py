@@ -13,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64
 from visualization_msgs.msg import Marker, MarkerArray
@@ -31,8 +31,8 @@ from izmp_dynamics.nodes.messages import (
     vector,
 )
 from izmp_dynamics.nodes.parameters import fixed, result_topic, stated_robot
+from izmp_dynamics.nodes.qos import EVENTS, NEWEST
 from izmp_dynamics.nodes.receiving import Receiver
-from izmp_dynamics.nodes.recent_findings import QOS as EVENTS
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
 from izmp_dynamics.signals.imu import rotations
@@ -53,13 +53,6 @@ MOST_EVENTS = 12
 
 LEAST_AREA = 1e-4
 """Twice the area of a polygon that has a normal [m²]."""
-
-NEWEST = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
 
 STANDING = NANOSECONDS
 """Time on the feet at the beginning whose mean attitude is the standing pose [ns]."""
