@@ -116,18 +116,19 @@ class Stance:
         stamps = START + round(1e9 * PERIOD) * np.arange(1, count + 1)
         return {name: Samples(stamps, np.array(each)) for name, each in values.items()}
 
-    def record(self, path):
-        """Write a bag."""
+    def record(self, path, efforts=None):
+        """Write a bag, with torques (K, n) [N·m] if there are any."""
         signals = self.signals()
         x = {name: samples.values for name, samples in signals.items()}
         names = list(self.rig.model.joint_names)
-        like = {'name': names, 'position': np.zeros(len(names))}
+        parts = {'position': x['joints']} | ({} if efforts is None else {'effort': efforts})
+        like = {'name': names} | {part: np.zeros(len(names)) for part in parts}
         rates, felt = np.hsplit(x['imu'], 2)
         imu = {
             'orientation': x['orientation'], 'angular_velocity': rates, 'linear_acceleration': felt
         }  # fmt: skip
         topics = {
-            '/joint_states': ('sensor_msgs/msg/JointState', like, {'position': x['joints']}),
+            '/joint_states': ('sensor_msgs/msg/JointState', like, parts),
             '/imu': ('sensor_msgs/msg/Imu', {'header.frame_id': 'trunk'}, imu),
         }
         for leg in LEGS:

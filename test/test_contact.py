@@ -6,7 +6,10 @@ from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.examples import example
+from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.diagnosis.signals import _NO_TORQUES
 from izmp_dynamics.estimation.contact import LEAST_NORM, carrying
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
@@ -21,7 +24,7 @@ FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False,
 
 
 def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05,
-             stated=(np.nan, np.nan), probable=False):  # fmt: skip
+             stated=(np.nan, np.nan), probable=False, pulls=None):  # fmt: skip
     """Loaded feet, shares and the foot that carries most, of two feet 0.2 m apart."""
     R = np.eye(3) if slope is None else slope
     middles = np.array([[0.0, 0.1, heights[0]], [ahead, -0.1, heights[1]]])
@@ -34,7 +37,8 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
     loaded, shares, chances = np.empty(2, dtype=bool), np.empty(2), np.empty(2)
     most = carrying(
         wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0,
-        np.array(stated), loaded, shares, chances,
+        np.array(stated), np.full((2, 2), np.nan) if pulls is None else np.array(pulls), loaded,
+        shares, chances,
     )  # fmt: skip
     return loaded.tolist(), shares, (chances if probable else most)
 
@@ -78,6 +82,30 @@ def test_the_shares_are_those_of_least_moments_and_norm(point):
     right = np.concatenate([[1e5], point / sides, np.zeros(2)])
     expected, _ = nnls(np.concatenate(rows), right)
     np.testing.assert_allclose(estimate(point)[1], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('pulls', 'moves', 'share'),
+    [
+        ([[240.0, 4.0], [60.0, 4.0]], {}, 0.2),
+        ([[240.0, 4.0], [0.0, WEIGHT**2]], {}, 0.2),  # one knee is straight: the rest is its
+        (
+            [[240.0, 4.0], [60.0, 4.0]],
+            {'point': (0.0, 0.1), 'heights': (0.0, 0.04)},
+            0.0,
+        ),  # too high
+        ([[300.0, 4.0], [2.0, 4.0]], {}, 0.0),
+        ([[240.0, 4.0], [60.0, 4.0]], {'speeds': (0.0, 0.3)}, 0.2),  # an impact
+        ([[0.0, WEIGHT**2], [0.0, WEIGHT**2]], {}, 0.5),  # both are straight
+        ([[20.0, 4.0], [5.0, 4.0]], {}, 0.5),  # as of motors before the gears
+        ([[-240.0, 4.0], [-60.0, 4.0]], {}, 0.5),
+    ],
+)
+def test_torques_share_the_one_contact_wrench_if_they_can_be_true(pulls, moves, share):
+    loaded, shares, _ = estimate(**{'point': (0.025, 0.0), 'pulls': pulls} | moves)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[1] == pytest.approx(share, abs=0.01)
+    assert loaded == [True, share > 0.0]
 
 
 @pytest.fixture(scope='module')
@@ -124,6 +152,73 @@ def test_the_loads_of_a_crawl_are_those_of_statics(rig):
         found.append(shares[10])
     np.testing.assert_allclose(found, true, atol=0.03)
     assert np.corrcoef(np.ravel(true), np.ravel(found))[0, 1] > 0.99
+
+
+def torques_of(stance):
+    """(K, n) torques that hold the robot, by virtual work [N·m]; they waver by 1 µN·m."""
+    model, step = stance.rig.model, 1e-6
+    weight = model.total_mass * stance.rig.robot.gravity
+    torques = np.empty_like(stance.q)
+    for j in range(stance.q.shape[1]):
+        later = stance.q + step * np.eye(stance.q.shape[1])[j]
+        work = weight * (model.com(later) - model.com(stance.q)) @ stance.R[2]
+        for k, leg in enumerate(LEGS):
+            (R, p), (S, r) = (model.frame_pose(f'{leg}_foot', q) for q in (stance.q, later))
+            on_foot = np.einsum('kji,kj->ki', R, stance.contacts[:, k] - p)
+            moved = np.einsum('kij,kj->ki', S, on_foot) + r - stance.contacts[:, k]
+            work -= (stance.forces[:, k] * moved).sum(axis=1)
+        torques[:, j] = work / step
+    return torques + 1e-6 * np.sin(np.arange(len(torques)))[:, None]
+
+
+@pytest.fixture(scope='module')
+def crossed(rig):
+    """A stance on all legs of which two carry most, across; and its torques."""
+    stance = stand(rig, np.array([0.03, -0.02]), np.tile(FOUR, (40, 1)), slope=SLOPE)
+    stance.forces += np.outer([1, -1, -1, 1], 15.0 * stance.normal)
+    return stance, torques_of(stance)
+
+
+def with_efforts(stance, torques):
+    joints = stance.signals()['joints']
+    return stance.signals() | {'efforts': type(joints)(joints.stamps, torques)}
+
+
+def test_torques_give_the_loads_that_statics_leave_open_live_as_in_replay(rig, crossed):
+    stance, torques = crossed
+    load = stance.forces[0] @ stance.normal
+    signals = with_efforts(stance, torques)
+    steps = [{name: x.rows(slice(k, k + 1)) for name, x in signals.items()} for k in range(40)]
+    for evaluator, pieces in ((Evaluator(rig), [signals]), (Evaluator(rig, live=True), steps)):
+        shares = evaluate(evaluator, pieces).ground.shares
+        assert np.isfinite(shares[20:30]).all()
+        np.testing.assert_allclose(shares[20:30], [load / load.sum()] * 10, atol=0.03)
+    np.testing.assert_allclose(shares.sum(axis=1)[20:30], 1.0)
+    assert np.abs(results(rig, stance).ground.shares[10] - load / load.sum()).min() > 0.05
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        (lambda x: 0.0 * x, Reason.REPEATED),
+        (lambda x: np.tile(x[:1], (len(x), 1)), Reason.REPEATED),
+        (lambda x: -x, Reason.TORQUES_CONTRADICT),
+        (lambda x: x / 6.0, Reason.TORQUES_CONTRADICT),
+    ],
+    ids=['zero', 'constant', 'other sign', 'before the gears'],
+)
+def test_torques_that_cannot_be_true_change_nothing_and_are_reported(
+    rig, crossed, change, reason, tmp_path
+):
+    stance, torques = crossed
+    with_them = evaluate_bag(stance.record(tmp_path / 'bag', change(torques)), rig.robot)
+    without = evaluate_bag(stance.record(tmp_path / 'bare'), rig.robot)
+    for one, other in zip(with_them.feet, without.feet, strict=True):
+        np.testing.assert_array_equal(one.share, other.share)
+    (note,) = (note for note in with_them.notes if 'efforts' in note)
+    assert 'do not decide' in note
+    assert not any('efforts' in note for note in without.notes)
+    assert _NO_TORQUES[reason] in note
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,12 @@ def test_nan_in_a_message_is_passed_on_as_present():
     assert np.isnan(batch.positions).all()
 
 
+def test_efforts_are_sorted_by_joint_and_no_number_is_infinite():
+    raws = [joints(['a', 'b'], efforts=[1.0, np.nan]), joints(['b', 'a'])]
+    efforts = joint_state_batch(batch_of(JOINTS, raws), ['b', 'c', 'a']).efforts
+    np.testing.assert_array_equal(efforts, [[np.inf, np.nan, 1.0], [np.nan] * 3])
+
+
 @pytest.mark.parametrize(
     ('bad', 'sentence'),
     [

@@ -190,7 +190,7 @@ def _low_state(msgtype):
     imu = 'imu' if package == 'ros2_unitree_legged_msgs' else 'imu_state'
     for part, text in (
         ('Imu', 'float32[4] quaternion\nfloat32[3] gyroscope\nfloat32[3] accelerometer'),
-        ('Motor', 'uint8 mode\nfloat32 q\nfloat32 dq'),
+        ('Motor', 'uint8 mode\nfloat32 q\nfloat32 dq\nfloat32 tau_est'),
         ('LowState', f'uint32 tick\nuint8 mode_pr\nint16[4] foot_force\n{package}/Imu {imu}\n'
                      f'{package}/Motor[{LOW_STATES[package]}] motor_state'),
     ):  # fmt: skip

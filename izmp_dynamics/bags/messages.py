@@ -127,6 +127,8 @@ class JointStateBatch(Stamped):
         positions: (T, n) [rad] or [m]; NaN where `present` is False.
         present: (T, n) whether the message has a position for the joint.
         absent: joints that no message has.
+        efforts: (T, n) torques [N·m] or forces [N]; NaN where a message has none, infinity where
+            it is no number.
         others: joints that messages have beside the wanted ones.
     """
 
@@ -134,6 +136,7 @@ class JointStateBatch(Stamped):
     positions: Array
     present: Flags
     absent: tuple[str, ...]
+    efforts: Array
     others: tuple[str, ...] = ()
 
 
@@ -217,32 +220,41 @@ def joint_state_batch(
     if names is None:
         names = tuple(occurring)
     positions, present = np.zeros((0, len(names))), np.zeros((0, len(names)), np.bool_)
+    efforts = positions
     if decoded.groups:
         sorted_by_joint = (in_columns(x['position'], _names(x), names) for x in decoded.groups)
         parts, there = zip(*sorted_by_joint, strict=True)
+        torques = [efforts_in_columns(x['effort'], _names(x), names) for x in decoded.groups]
         positions, present = decoded.merged(parts, 'position'), decoded.merged(there, 'name')
+        efforts = decoded.merged(torques, 'effort')
     absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
     others = tuple(name for name in occurring if name not in names)
     values = _header_values(messages, decoded)
-    return JointStateBatch(*values, tuple(names), positions, present, absent, others)
+    return JointStateBatch(*values, tuple(names), positions, present, absent, efforts, others)
 
 
 def in_columns(values: Array, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Flags]:
-    """Sort positions by joint.
+    """Sort positions, or torques, by joint.
 
     Args:
-        values: (N, m) [rad] or [m], of the first m of the joints `given`.
+        values: (N, m) of the first m of the joints `given`.
         given: the joints of a message.
         wanted: n joints.
 
     Returns:
-        (N, n) positions of the wanted joints, NaN where a message has none; whether it has one.
+        (N, n) values of the wanted joints, NaN where a message has none; whether it has one.
     """
     place = dict(zip(given, range(values.shape[1]), strict=False))
     known = np.array([name in place for name in wanted], np.bool_)
     positions = np.full((len(values), len(wanted)), np.nan)
     positions[:, known] = values[:, [place[name] for name in wanted if name in place]]
     return positions, np.tile(known, (len(values), 1))
+
+
+def efforts_in_columns(values: Array, given: Sequence[str], wanted: Sequence[str]) -> Array:
+    """Sort torques by joint as `in_columns`; infinity where one is no number."""
+    efforts, there = in_columns(values, given, wanted)
+    return np.where(there & np.isnan(efforts), np.inf, efforts)
 
 
 def _names(group: Group) -> tuple[str, ...]:

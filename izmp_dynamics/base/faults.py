@@ -72,6 +72,11 @@ class Reason(Enum):
         'imu_contradicts_joints', 'the IMU contradicts the joints, so the ground is not known',
         _INSTANTS,
     )  # fmt: skip
+    TORQUES_CONTRADICT = (
+        'torques_contradict',
+        'the torques of the legs do not add up to the contact force, so they decide nothing',
+        _INSTANTS,
+    )
     NO_FRAME = 'no_frame', 'the frame is not known at this instant', _INSTANTS
     IN_FLIGHT = 'in_flight', 'no point, the normal force is too small (flight)', _INSTANTS
     LOST = 'lost', 'message lost, as network or computer is slow'

@@ -40,6 +40,18 @@ TWO_SOURCES = (
     'Two publishers on one topic? Stop one, or give it a topic of its own.',
 )
 
+MANY_TORQUES = 0.1
+"""Share of messages whose torques may be useless without a remark, as in impacts [-]."""
+
+_NO_TORQUES = {
+    Reason.NOT_FINITE: 'efforts of joints of legs are missing or no numbers',
+    Reason.REPEATED: 'the efforts repeat one value',
+    Reason.TORQUES_CONTRADICT: (
+        'the forces of the legs by the efforts of the joints do not add up to the contact force'
+    ),
+}
+"""Why torques decide nothing."""
+
 _STATED = (Reason.HANGS, Reason.REPEATED, Reason.STAMP_RESTORED)
 """Reasons that `stuck_findings` has sentences for."""
 
@@ -156,6 +168,7 @@ def _remarks(use: TopicUse, joints: TopicUse, start: int, restored: float) -> It
 def stuck_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Finding]:
     """Find signals that were stuck, repeated messages, or bore stamps that came in bursts."""
     uses = recording.uses
+    yield from _efforts(uses['joints'], evaluator.faults.get('efforts', Faults()))
     for signal, times in evaluator.stages.stuck_times.items():
         if signal in uses:
             joints = evaluator.joints.stuck_joints if signal == 'joints' else ()
@@ -190,6 +203,20 @@ def stuck_findings(recording: Recording, evaluator: Evaluator) -> Iterator[Findi
             f'{list_names(sorted(topics))}: {sentence}',
             'joints.stamps: as_is turns this off.',
         )
+
+
+def _efforts(joints: TopicUse, faults: Faults) -> Iterator[Finding]:
+    """Torques that decide nothing, as they cannot be true."""
+    for reason, why in _NO_TORQUES.items():
+        if (number := faults[Fault(reason)]) > MANY_TORQUES * joints.count:
+            yield Finding(
+                'efforts_unused',
+                'warning',
+                f'{joints.topic}: {why} ({number} times), so the efforts do not decide there '
+                'which feet carry.',
+                'Valid are torques at the joints, behind the gears, in N·m, with the signs of the '
+                'positions; without them the motion decides.',
+            )
 
 
 def _stuck(

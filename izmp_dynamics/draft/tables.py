@@ -10,6 +10,8 @@ from izmp_dynamics.model.sensors import Imu, Joints
 _OTHERS = re.compile(r'(?<![a-z])(vel|d?dq|qd|acc|tau|torque|eff|curr|temp|des|cmd|target)')
 """In names of columns that belong to a joint, but are not its measured position."""
 
+_TORQUES = re.compile(r'(?<![a-z])(tau|torque|eff)')
+
 _GYROSCOPE = re.compile(r'gyr|omega|ang(ular)?_?(vel|rate)|(?<![a-z])w$')
 _ACCELEROMETER = re.compile(r'acc|specific_force|(?<![a-z])a$')
 
@@ -22,16 +24,23 @@ def table_robot(columns: Sequence[str], joints: Sequence[str]) -> RobotFile | No
         joints: of the URDF; of the columns that end in a joint's name, the shortest that is no
             velocity, torque or command is its position.
     """
-    positions = {}
+    positions, efforts = {}, {}
     for joint in joints:
         own = [name for name in columns if re.search(rf'(?<![^\W_]){re.escape(joint)}$', name)]
-        own = [name for name in own if not _OTHERS.search(name.removesuffix(joint).lower())]
+        kinds = {name: name.removesuffix(joint).lower() for name in own}
+        own = [name for name, kind in kinds.items() if not _OTHERS.search(kind)]
         if own:
             positions[joint] = min(own, key=len)
+            torques = [name for name, kind in kinds.items() if _TORQUES.search(kind)]
+            efforts |= {joint: min(torques, key=len)} if torques else {}
     if not positions:
         return None
     mapped = Joints(
-        TOPIC[1:], type=ROW, names=tuple(positions), positions=', '.join(positions.values())
+        TOPIC[1:],
+        type=ROW,
+        names=tuple(positions),
+        positions=', '.join(positions.values()),
+        efforts=', '.join(efforts.values()) if len(efforts) == len(positions) else None,
     )
     gyroscope, accelerometer = (
         next((f for stem, f in _vectors(columns, 'xyz') if words.search(stem)), None)

@@ -24,6 +24,8 @@ How probable it is that a foot carries 5 % of the weight is a logistic function 
 the logarithm of its speed and its share. It judges by the same evidence without thresholds.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -55,6 +57,9 @@ sole beside where equal shares would have it, both count alike."""
 SMALLEST = 0.005
 """The centre of pressure of a ball is this near to its lowest point (standard deviation) [m]."""
 
+VAGUE = 0.2
+"""Standard deviation of a share above which torques do not determine it."""
+
 CHANCE = (0.21, -0.30, -1.27, 8.57)
 """Log-odds that a foot carries: constant; per `SAME_HEIGHT` that it is higher than the facet; per
 e-fold of its speed above `RESTING`; per share. Of the least logarithmic loss on walks of biped31
@@ -74,6 +79,7 @@ def carrying(
     foot: Indices,
     minimum_force: float,
     stated: Array,
+    pulls: Array,
     loaded: Flags,
     shares: Array,
     chances: Array,
@@ -88,6 +94,8 @@ def carrying(
         foot: (C,) which foot each belongs to.
         minimum_force: vertical force below which no foot carries [N].
         stated: (F,) which feet a sensor says carry load, see `as_stated`.
+        pulls: (F, 2) what torques say of the forces on the feet, see `torques`; NaN where there
+            are none, and out: where they contradict the contact wrench.
         loaded: (F,) out.
         shares: (F,) out; all 0 in flight.
         chances: (F,) out: probability that a foot carries; 0 in flight, NaN where nothing can be
@@ -124,12 +132,14 @@ def carrying(
     for k in range(3):
         shares[foot[facet[k]]] += parts[k]
     most, leans, others = int(shares.argmax()), shares >= LEANING, False
+    low = np.ones(feet, np.bool_)
     spans = foot[facet[0]] < foot[facet[1]] < foot[facet[2]]
     for f in range(feet):
         height, speed = _against(f, most, level, facet, velocities, foot)
         chances[f] = CHANCE[0] + CHANCE[1] * min(max(height / SAME_HEIGHT, 0.0), 5.0)
         chances[f] += CHANCE[2] * np.log(speed / RESTING + 0.1)
-        loaded[f] = f == most or (height <= SAME_HEIGHT and speed <= LANDING)
+        low[f] = f == most or height <= SAME_HEIGHT
+        loaded[f] = f == most or (low[f] and speed <= LANDING)
         others = others or (
             loaded[f] and f != foot[facet[0]] and f != foot[facet[1]] and f != foot[facet[2]]
         )
@@ -146,12 +156,69 @@ def carrying(
     _share(level, zmp, foot, most, loaded, shares)
     for f in range(feet):
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
-    most = as_stated(stated, loaded, most)
+    pulled = _pull(pulls, vertical, minimum_force, low, touches, shares, chances)
+    for f in range(feet):
+        loaded[f] = pulls[f, 0] >= minimum_force if pulled else loaded[f]
+    most = as_stated(stated, loaded, int(pulls[:, 0].argmax()) if pulled else most)
     for f in range(feet):
         if np.isfinite(stated[f]) and loaded[f] == (stated[f] >= 0.5):
             chances[f] = 1.0 if loaded[f] else 0.0
-    _share(level, zmp, foot, most, loaded, shares)
+    if pulled:
+        shares[:] = np.where(loaded, np.maximum(pulls[:, 0], 1e-9), 0.0)
+        shares /= shares.sum()
+    else:
+        _share(level, zmp, foot, most, loaded, shares)
     return int(shares.argmax())
+
+
+@kernel
+def _pull(
+    pulls: Array,
+    vertical: float,
+    minimum_force: float,
+    low: Flags,
+    touches: Flags,
+    shares: Array,
+    chances: Array,
+) -> bool:
+    """Complete the forces by torques with what is known beside them, if they can be true.
+
+    Of a force that the torques do not determine, the geometric share (F,) takes the place; what
+    then lacks of the vertical force is the feet's in proportion to their variances. Torques that
+    miss half of it, or do not determine a share to `VAGUE`, decide nothing.
+
+    Args:
+        pulls: (F, 2) see `carrying`; out: forces and variances, or NaN.
+        vertical: contact force [N].
+        minimum_force: with which a foot carries [N].
+        low: (F,) which feet may carry by their height.
+        touches: (F,) and by their speed; where the torques are sure, it may be an impact.
+        shares: (F,) geometric.
+        chances: (F,) changed where the torques decide.
+
+    Returns:
+        Whether they do.
+    """
+    for f in range(len(pulls)):
+        pulls[f, 0] += shares[f] * pulls[f, 1] / vertical
+        sure = pulls[f, 0] >= minimum_force + 2.0 * np.sqrt(pulls[f, 1])
+        touches[f] = touches[f] or (low[f] and sure)
+        pulls[f] *= touches[f]
+    lacks, doubt = vertical - pulls[:, 0].sum(), pulls[:, 1].sum()
+    decides = abs(lacks) <= 0.5 * vertical + 2.0 * np.sqrt(doubt)
+    for f in range(len(pulls)):
+        part = pulls[f, 1] / doubt
+        pulls[f, 0] += part * lacks
+        pulls[f, 1] *= 1.0 - part
+        decides = decides and pulls[f, 1] <= (VAGUE * vertical) ** 2
+    if not decides:
+        pulls[:] = np.nan
+        return False
+    for f in range(len(pulls)):
+        if touches[f]:
+            off = (pulls[f, 0] - minimum_force) / np.sqrt(2.0 * pulls[f, 1] + 1e-12)
+            chances[f] = 0.5 * (1.0 + math.erf(off))
+    return True
 
 
 @kernel

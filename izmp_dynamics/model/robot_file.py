@@ -288,6 +288,11 @@ class RobotFile:
                 )  # fmt: skip
 
     @property
+    def estimates_loads(self) -> bool:
+        """Whether the load of some foot is not measured, so that torques of its leg help."""
+        return any(foot.wrench is None and foot.force is None for foot in self.feet)
+
+    @property
     def all_accelerometers(self) -> tuple[Accelerometer, ...]:
         """The further accelerometers on the root and on other links."""
         return (*self.accelerometers, *(a for unit in self.segments for a in unit.accelerometers))

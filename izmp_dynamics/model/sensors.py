@@ -15,7 +15,7 @@ from izmp_dynamics.model.signals import (
     type_setting,
 )
 
-JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'must_be_zero', 'clock')
+JOINT_MESSAGES = ('topic', 'type', 'names', 'positions', 'must_be_zero', 'efforts', 'clock')
 """Settings that say in which messages the joint positions are."""
 
 IMU_MESSAGES = (
@@ -68,6 +68,10 @@ class Joints:
         'mode, 0 while these positions are those of joints, not of motors of a parallel linkage; '
         'may be left out'
     )
+    efforts: str | None = field_setting(
+        'joint torques, N·m or N, in the order of names, which decide what feet without sensors '
+        'carry; may be left out'
+    )
     clock: str = clock_setting()
     stamps: str = setting(
         'publisher_clock: stamps that came in a burst are put back onto the clock of their '
@@ -93,8 +97,9 @@ class Joints:
     @property
     def mapping(self) -> FieldMap | None:
         """Which fields of another type are the positions."""
-        widths = {'positions': len(self.names or ()), 'must_be_zero': 1}
-        return field_map(self, widths, optional='must_be_zero')
+        count = len(self.names or ())
+        widths = {'positions': count, 'must_be_zero': 1, 'efforts': count}
+        return field_map(self, widths, optional=('must_be_zero', 'efforts'))
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ class Imu:
     def mapping(self) -> FieldMap | None:
         """Which fields of another type are what."""
         widths = {'angular_velocity': 3, 'linear_acceleration': 3, 'orientation': 4}
-        return field_map(self, widths, optional='orientation')
+        return field_map(self, widths, optional=('orientation',))
 
 
 @dataclass(frozen=True)

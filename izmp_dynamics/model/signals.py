@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,13 +68,15 @@ class FieldMap:
     above: float | None = None
 
 
-def field_map(settings: Any, widths: Mapping[str, int], optional: str = '') -> FieldMap | None:
+def field_map(
+    settings: Any, widths: Mapping[str, int], optional: Collection[str] = ()
+) -> FieldMap | None:
     """The fields that the settings of a signal state; None of a standard type.
 
     Args:
         settings: with `type`, `clock` and the fields that `widths` names.
         widths: name of a field → how many numbers it must give.
-        optional: one that may be left out.
+        optional: those that may be left out.
 
     Raises:
         RobotFileError: a field is missing, or stated of a standard type, or is no such text.
@@ -94,7 +96,7 @@ def field_map(settings: Any, widths: Mapping[str, int], optional: str = '') -> F
             f"type is '{settings.type}'; a message type looks like unitree_go/msg/LowState.",
             kind='no_type', key='type',
         )  # fmt: skip
-    absent = [key for key in widths if key not in stated and key != optional]
+    absent = [key for key in widths if key not in stated and key not in optional]
     if absent:
         raise RobotFileError(
             f'of the type {settings.type}, state which of its fields are the {absent[0]}: {FORM}.',

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.signals import JOINT_STATE, Signal
@@ -18,15 +20,16 @@ class JointsInput:
     """Subscribes and reads.
 
     Args:
-        take: is given stamp [ns] and positions (n,) as the pipeline takes them.
+        take: is given 'joints' or 'efforts', stamp [ns] and positions (n,) or torques (n,) as the
+            pipeline takes them.
         required: whether nothing comes out without it.
     """
 
     def __init__(
-        self, node: TopicNode, take: Callable[[int, Array], None], required: bool = True
+        self, node: TopicNode, take: Callable[[str, int, Array], None], required: bool = True
     ) -> None:
         self.node = node
-        self._take_positions = take
+        self._collect = take
         self._reader = JointReader(node.model.joint_names)
         self._stated: tuple[Any, ...] = ()
         self._input = node.subscribe(
@@ -40,14 +43,19 @@ class JointsInput:
         )
 
     def _take(self, stamp: int, sample: JointSample) -> None:
-        positions = self._reader.read(*sample)
+        positions = self._reader.read(sample.names, sample.positions)
         if isinstance(positions, Fault):
             self.node.health.count('joints', *positions)
         elif positions is None:
             self._no_joints(sample.names)
         else:
             self.node.health.clear('joints')
-            self._take_positions(stamp, positions)
+            self._collect('joints', stamp, positions)
+            if not (len(sample.efforts) and self.node.robot.estimates_loads):
+                return
+            efforts = self._reader.read(sample.names, sample.efforts)
+            if isinstance(efforts, np.ndarray):
+                self._collect('efforts', stamp, efforts)
 
     def inspect(self, stage: JointStage) -> None:
         """State what has been learned about the joints."""

@@ -87,10 +87,12 @@ class JointSample(NamedTuple):
     Attributes:
         names: of the joints.
         positions: [rad] or [m]; of another number than the names if the message is wrong.
+        efforts: torques [N·m] or forces [N]; none if it has none.
     """
 
     names: tuple[str, ...]
     positions: Array
+    efforts: Array
 
 
 class PoseSample(NamedTuple):
@@ -259,8 +261,8 @@ _READ = {
         lambda strings, numbers: SixSample(strings['header.frame_id'], numbers[0]),
     ),
     JointState: (
-        'sensor_msgs/msg/JointState', ('position',),
-        lambda strings, numbers: JointSample(strings['name'], numbers[0]),
+        'sensor_msgs/msg/JointState', ('position', 'effort'),
+        lambda strings, numbers: JointSample(strings['name'], *numbers),
     ),
     PointStamped: ('geometry_msgs/msg/PointStamped', ('point',), _pose),
     PoseStamped: ('geometry_msgs/msg/PoseStamped', ('pose',), _pose),
@@ -396,7 +398,7 @@ class MappedReader(MessageReader):
         names = self._messages.names
         if names:
             self._messages.require_mode(values)
-            return stamp, JointSample(names, values[: len(names)])
+            return stamp, JointSample(names, values[: len(names)], self._messages.efforts(values))
         if self._messages.of_foot:
             return stamp, SixSample(frame, self._messages.wrenches(values))
         orientation = self._messages.orientations(values)

@@ -37,6 +37,7 @@ class Evaluator:
 
     * 'joints': (n,) positions in the order of the model [rad] or [m], NaN where a message lacks a
       joint, infinity where its value is no number;
+    * 'efforts': (n,) torques of the joints [N·m] or forces [N], in the same messages;
     * 'imu': (6,) angular velocity [rad/s] and specific force [m/s²];
     * 'orientation': (4,) quaternion x y z w of the source of the orientation in the world;
     * 'accelerometers[k]': (3,) specific force of the further accelerometers [m/s²];

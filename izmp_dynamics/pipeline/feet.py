@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
@@ -55,6 +56,7 @@ class FeetStage(Stage):
 
     Attributes:
         sensors: foot → (6,) force [N] and moment [N·m] of its sensor in its frame.
+        efforts: torques of the joints of legs [N·m] or [N]; None where all loads are measured.
         unloaded: is shown instants, if every foot has a sensor; None: nothing looks at them.
     """
 
@@ -75,7 +77,34 @@ class FeetStage(Stage):
             for foot in rig.feet
             if foot.sensor or foot.scalar
         }
-        super().__init__(self.sensors.values(), streams.patience)
+        of_legs = {body for foot in rig.feet for body in rig.model.chain(foot.sole)}
+        self._driven = sorted({int(rig.model.joints[body, DRIVER]) for body in of_legs})
+        self.efforts = None
+        if self._driven and rig.robot.estimates_loads:
+            self.efforts = streams.make('efforts', len(self._driven), may_be_stuck=True)
+        self._first: Array | None = None
+        self._changes = False
+        efforts = () if self.efforts is None else (self.efforts,)
+        super().__init__((*self.sensors.values(), *efforts), streams.patience)
+
+    @property
+    def sources(self) -> tuple[SampleBuffer, ...]:
+        """What an instant waits for: efforts once there are any."""
+        waits = self.efforts is None or self.efforts.received
+        return super().sources if waits else super().sources[:-1]
+
+    def push_efforts(self, samples: Samples) -> None:
+        """Take torques (T, n) of all joints, but none as long as they never change."""
+        assert self.efforts is not None
+        samples.check_width('efforts', self.rig.model.dof)
+        values, begin = samples.values[:, self._driven], 0
+        if not self._changes:
+            self._first = values[0].copy() if self._first is None else self._first
+            changes = (values != self._first).any(axis=1)
+            self._changes = bool(changes.any())
+            begin = int(changes.argmax()) if self._changes else len(values)
+            self.efforts.count(Reason.REPEATED, begin)
+        self.efforts.push(Samples(samples.stamps[begin:], values[begin:]))
 
     def evaluate(
         self,
@@ -97,8 +126,11 @@ class FeetStage(Stage):
         """
         readings, rig = self._readings(joints), self.rig
         found = self._feet.evaluate(
-            states, readings, world_R_root, normals, rig.contact_force, mr_ad, rig.minimum_force
-        )
+            states, readings, world_R_root, normals, rig.contact_force, mr_ad, rig.minimum_force,
+            self._torques(joints),
+        )  # fmt: skip
+        if found.doubted.any() and self.efforts is not None:
+            self.efforts.count(Reason.TORQUES_CONTRADICT, int(np.count_nonzero(found.doubted)))
         soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
         complete = len(self._sensed) > 0 and all(self._sensed)
         total = ContactWrench.from_array(found.total) if complete else None
@@ -120,6 +152,16 @@ class FeetStage(Stage):
                     feet.wrenches,
                 )
             )
+
+    def _torques(self, joints: JointKinematics) -> Array:
+        """(K, n) torques of the joints of legs; NaN of others, and where they are not known."""
+        torques, stream = np.full(joints.positions.shape, np.nan), self.efforts
+        if stream is not None and stream.received:
+            torques[:, self._driven] = stream.known(joints.stamps, joints.moving)
+            if stream.was_stuck:
+                stuck = stream.stuck_at(joints.stamps, joints.moving)
+                stream.count(Reason.HANGS, int(np.count_nonzero(stuck)))
+        return torques
 
     def _readings(self, joints: JointKinematics) -> Array:
         """(K, F, 6) what the sensors of the feet read; NaN where it is not known."""

@@ -11,6 +11,7 @@ from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
 from izmp_dynamics.estimation.contact import as_stated, carrying
+from izmp_dynamics.estimation.torques import pulls_of_legs
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
@@ -108,6 +109,7 @@ class PackedFeet:
         contact_force: float,
         wrench: Array | None = None,
         minimum_force: float = 0.0,
+        torques: Array | None = None,
     ) -> 'FeetAtInstants':
         """Place the soles, bring the measured wrenches to the root, and find which feet stand.
 
@@ -120,10 +122,13 @@ class PackedFeet:
             wrench: (T, 6) contact wrench of MR-AD, where a foot has no force; where it is not
                 known, the heights of the soles decide.
             minimum_force: vertical force below which such feet do not carry [N].
+            torques: (T, n) of the joints [N·m] or [N]; NaN where they are not known.
         """
         count, feet = len(states), len(self.senses)
         stated = np.empty((0, 3)) if normals is None else np.array(normals)
         contact = np.full((count, 6), np.nan) if wrench is None else np.array(wrench)
+        if torques is None:
+            torques = np.full((count, (states.shape[1] - ROOT) // 3), np.nan)
         found = FeetAtInstants(
             np.empty((count, feet, POSE)),
             np.empty((count, len(self.corners), 3)),
@@ -134,12 +139,13 @@ class PackedFeet:
             np.empty(count, np.intp),
             np.empty((count, feet)),
             np.empty((count, feet)),
+            np.zeros(count, np.bool_),
         )
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
             self.chains, self.below, self.corners, self.foot, self.points, self.radii,
             self.scalars, states, readings, world_R_root, stated, contact_force, contact,
-            minimum_force, *found,
+            minimum_force, torques, *found,
         )  # fmt: skip
         return found
 
@@ -159,6 +165,7 @@ class FeetAtInstants(NamedTuple):
         shares: (T, F) of the contact force on each foot, estimated; NaN where it is measured or
             not known.
         chances: (T, F) probability that it carries, likewise.
+        doubted: (T,) whether the torques contradict the contact wrench.
     """
 
     poses: Array
@@ -170,6 +177,7 @@ class FeetAtInstants(NamedTuple):
     most: npt.NDArray[np.intp]
     shares: Array
     chances: Array
+    doubted: Flags
 
 
 def _chain(part: RobotModel | None) -> tuple[Indices, Array]:
@@ -209,6 +217,7 @@ def _evaluate(
     contact_force: float,
     contact: Array,
     minimum_force: float,
+    torques: Array,
     soles: Array,
     corners: Array,
     forces: Array,
@@ -218,6 +227,7 @@ def _evaluate(
     most: npt.NDArray[np.intp],
     shares: Array,
     chances: Array,
+    doubted: Flags,
 ) -> None:
     """Write what `PackedFeet.evaluate` returns."""
     n = (states.shape[1] - ROOT) // 3
@@ -225,7 +235,7 @@ def _evaluate(
     later, places = np.empty_like(poses), np.empty((2, len(foot), 3))
     work, taken = np.empty((len(bodies), WORK)), np.empty(9)
     felt, up = np.full((len(senses), 3), np.nan), np.empty(3)  # NaN without a sensor
-    carry = np.empty(len(senses))
+    carry, pulls = np.empty(len(senses)), np.empty((len(senses), 2))
     forces[:] = np.nan
     wrenches[:] = np.nan
     shares[:] = np.nan
@@ -273,10 +283,18 @@ def _evaluate(
             moved = states[t, ROOT : ROOT + n] + STEP * states[t, ROOT + n : ROOT + 2 * n]
             body_poses(joints, bodies, moved, later)
             _move(poses, later, carriers[:, 0], radii, foot, up, states[t], corners[t], places)
+            pulls[:] = np.nan
+            known = np.isfinite(torques[t]).any()
+            if known:
+                pulls_of_legs(
+                    joints, bodies, carriers[:, 0], states[t], torques[t], contact[t], up,
+                    places[0], foot, pulls,
+                )  # fmt: skip
             carries = carrying(
-                contact[t], up, places[0], places[1], foot, minimum_force, carry, loaded[t],
-                shares[t], chances[t],
+                contact[t], up, places[0], places[1], foot, minimum_force, carry, pulls,
+                loaded[t], shares[t], chances[t],
             )  # fmt: skip
+            doubted[t] = known and carries >= 0 and np.isnan(pulls[0, 0])
         if points.any():
             _stand_on_points(
                 points, radii, scalars, carry, felt, up, oriented, normals[t : t + 1], foot,

@@ -112,7 +112,7 @@ class Stages:
         self.leading = 'joints' if 'joints' in computes else JOINTS
         results = {each.signal: each for each in (*self.first_results, *self.later_results)}
         self.signals = (
-            *('joints', 'imu', 'orientation', 'position', 'ground'),
+            *('joints', 'efforts', 'imu', 'orientation', 'position', 'ground'),
             *(stream.signal for stream in self.root.accelerometers),
             *(mount.name for unit in rig.segments for mount in (unit.imu, *unit.accelerometers)),
             *(f'feet[{foot.name}]' for foot in rig.feet),
@@ -202,6 +202,8 @@ class Stages:
             entrances['position'] = (world, self._push_position)
         if 'verdict' in computes:
             entrances['ground'] = (ground, ground.push_pose)
+            if self.feet.efforts is not None:
+                entrances['efforts'] = (self.feet, self.feet.push_efforts)
             for stream in self.feet.sensors.values():
                 entrances[stream.signal] = (self.feet, stream.push)
             for imu in ground.imus.values():

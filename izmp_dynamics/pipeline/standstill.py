@@ -32,6 +32,7 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
     level = (0.0, 0.0, 0.0, 1.0)
     values: dict[str, Any] = {
         'joints': np.zeros(rig.model.dof),
+        'efforts': np.zeros(rig.model.dof),
         'imu': (0.0, 0.0, 0.0, *force),
         'orientation': level,
         'position': (0.0, 0.0, 0.0),

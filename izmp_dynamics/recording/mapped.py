@@ -9,7 +9,14 @@ from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import Decoded, Group
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.fields import FieldNumbers, is_time
-from izmp_dynamics.bags.messages import Flags, ImuBatch, JointStateBatch, WrenchBatch, in_columns
+from izmp_dynamics.bags.messages import (
+    Flags,
+    ImuBatch,
+    JointStateBatch,
+    WrenchBatch,
+    efforts_in_columns,
+    in_columns,
+)
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.field_path import Term, parse
@@ -191,7 +198,7 @@ class MappedMessages:
         stamped = stamps, received, tuple(sorted(frames)), decoded.broken, decoded.fault
         if self.names:
             self.require_mode(values)
-            return self._joints(stamped, values[:, self._places['positions']], joint_names)
+            return self._joints(stamped, values, joint_names)
         if self.of_foot:
             return WrenchBatch(*stamped, self.wrenches(values))
         return self._imu(stamped, values)
@@ -296,6 +303,10 @@ class MappedMessages:
         given = values[..., place]
         return given.take(_XYZW, axis=-1) if self._map.order == 'wxyz' else given
 
+    def efforts(self, values: Array) -> Array:
+        """Torques (…, n) of the joints among their numbers; (…, 0) if they are not mapped."""
+        return values[..., self._places.get('efforts', slice(0))]
+
     def wrenches(self, values: Array) -> Array:
         """The load of a foot (…, 6), all of it in z: its force [N], or 1 where it carries any."""
         load = values[..., 0]
@@ -310,10 +321,13 @@ class MappedMessages:
 
     def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
         names = self._map.names
-        positions, present = in_columns(values, names, wanted)
+        positions, present = in_columns(values[:, self._places['positions']], names, wanted)
+        efforts = efforts_in_columns(self.efforts(values), names, wanted)
         absent = tuple(name for name in wanted if name not in names)
         others = tuple(name for name in names if name not in wanted)
-        return JointStateBatch(*stamped, tuple(wanted), positions, present, absent, others)
+        return JointStateBatch(
+            *stamped, tuple(wanted), positions, present, absent, efforts, others
+        )
 
     def _imu(self, stamped: _Stamped, values: Array) -> ImuBatch:
         orientations = self.orientations(values)

@@ -117,7 +117,7 @@ class Recording:
         return self._signals(batch), batch.end
 
     def _signals(self, batch: Batch) -> Signals:
-        signals = {'joints': self._joints(batch)}
+        signals = self._joints(batch)
         for signal in self.robot.signals():
             name = signal.name
             if name == 'joints' or name not in self.uses:
@@ -151,8 +151,11 @@ class Recording:
             force = with_gravity(force, world_R_imu, self.robot.gravity)
         return self._observed('imu', read.stamps, np.hstack([read.angular_velocity, force]))
 
-    def _joints(self, batch: Batch) -> Samples:
-        """Positions; infinity stands for a number that is none, NaN for an absent joint."""
+    def _joints(self, batch: Batch) -> dict[str, Samples]:
+        """Positions; infinity stands for a number that is none, NaN for an absent joint.
+
+        And efforts, where there are any.
+        """
         read = self._read('joints', batch)
         self.joint_watch.watch(read)
         self.joint_presence.watch(read)
@@ -164,7 +167,12 @@ class Recording:
             columns = list(group.columns)
             rows = enough_of(present[:, columns])
             self.uses['joints'].observe(read.stamps[rows], read.positions[rows][:, columns])
-        return Samples(read.stamps, positions)
+        signals = {'joints': Samples(read.stamps, positions)}
+        if self.robot.estimates_loads:
+            efforts = read.efforts[:, : self.model.dof]
+            rows = ~np.isnan(efforts).all(axis=1)
+            signals['efforts'] = Samples(read.stamps[rows], efforts[rows])
+        return signals
 
 
 _VALUES: Mapping[str, Callable[[Any], Array]] = {
