@@ -24,7 +24,7 @@ def table_robot(columns: Sequence[str], joints: Sequence[str]) -> RobotFile | No
         joints: of the URDF; of the columns that end in a joint's name, the shortest that is no
             velocity, torque or command is its position.
     """
-    positions, efforts = {}, {}
+    positions, efforts = dict[str, str](), dict[str, str]()
     for joint in joints:
         own = [name for name in columns if re.search(rf'(?<![^\W_]){re.escape(joint)}$', name)]
         kinds = {name: name.removesuffix(joint).lower() for name in own}
