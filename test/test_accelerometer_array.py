@@ -107,41 +107,6 @@ def test_ideal_signals_of_any_layout(seed: int, count: int) -> None:
     assert state.valid.all()
 
 
-def test_ideal_signals_of_the_papers_layout() -> None:
-    sensors = papers_layout()
-    omega, alpha, phi = random_motion(np.random.default_rng(7), 1000)
-    omega, alpha, phi = 0.2 * omega, 0.2 * alpha, 0.5 * phi  # as in walking
-    state = AccelerometerArray(sensors).batch(
-        np.arange(1000), omega, ideal_readings(sensors, omega, alpha, phi)
-    )
-    assert np.abs(state.angular_acceleration - alpha).max() <= 1e-12
-    assert np.abs(state.proper_acceleration - phi).max() <= 1e-12
-
-
-def test_a_robot_at_rest_feels_gravity_upwards() -> None:
-    sensors = papers_layout()
-    readings = ideal_readings(sensors, np.zeros((1, 3)), np.zeros((1, 3)), 9.81 * Z[None])
-    state = AccelerometerArray(sensors).batch(np.array([1]), np.zeros((1, 3)), readings)
-    np.testing.assert_allclose(state.proper_acceleration[0], [0, 0, 9.81], atol=1e-13)
-    np.testing.assert_allclose(state.angular_acceleration[0], 0.0, atol=1e-13)
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_one_by_one_equals_batch_bit_by_bit(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    sensors = random_sensors(rng, 4)
-    array = AccelerometerArray(sensors)
-    omega, alpha, phi = random_motion(rng)
-    readings = ideal_readings(sensors, omega, alpha, phi)
-    readings['a1'][3, 1] = np.nan
-    batch = array.batch(np.arange(20), omega, readings)
-    for t in range(20):
-        one = array.update(t, omega[t], {name: value[t] for name, value in readings.items()})
-        for name in ('angular_acceleration', 'proper_acceleration', 'valid', 'stamps'):
-            np.testing.assert_array_equal(getattr(one, name)[0], getattr(batch, name)[t])
-    assert list(np.flatnonzero(~batch.valid)) == [3]
-
-
 def test_covariance_is_that_of_noisy_readings() -> None:
     rng = np.random.default_rng(2)
     sensors = random_sensors(rng, 5)
@@ -293,10 +258,3 @@ def test_wrong_input_is_refused() -> None:
         AccelerometerArray([sensor('a', X), sensor('a', Y)])
     with raising(ShapeError, 'shape', name="p_sensor_in_root of accelerometer 's'"):
         sensor('s', (0.0, 1.0))
-
-
-def test_sensors_do_not_change_after_the_check() -> None:
-    position = np.zeros(3)
-    s = sensor('s', position)
-    with pytest.raises(ValueError, match='read-only'):
-        s.p_sensor_in_root[0] = 1.0

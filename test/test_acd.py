@@ -140,31 +140,6 @@ def test_what_is_settled_is_handed_out_or_has_no_value() -> None:
     assert stamps[-1] - live.settled <= live.latency * 2 * MS
 
 
-@settings(max_examples=200, deadline=None)
-@given(messy_logs(max_rows=400), options, st.floats(0.0, 1.0), st.integers(1, 120))
-def test_a_padded_window_equals_the_whole_bit_by_bit(log, choice, where, length) -> None:
-    stamps, positions = log
-    order = np.argsort(stamps, kind='stable')
-    order = order[(stamps[order] > START) & (stamps[order] < START + 10**15)]
-    stamps, positions = stamps[order], positions[order]
-    if len(stamps) < 2:
-        return
-    first = int(where * (len(stamps) - 1))
-    start, end = stamps[first], stamps[min(first + length, len(stamps) - 1)]
-    differentiator = acd(max_gap=0.005, **choice)
-    padding = round(differentiator.context * 1e9)
-    inside = (stamps >= start - padding) & (stamps <= end + padding)
-    whole, whole_faults = differentiator.batch(stamps, positions)
-    window, faults = differentiator.batch(stamps[inside], positions[inside])
-    assert_same_bits(
-        window.select((window.stamps >= start) & (window.stamps <= end)),
-        whole.select((whole.stamps >= start) & (whole.stamps <= end)),
-    )
-    core = (stamps >= start) & (stamps <= end)
-    np.testing.assert_array_equal(faults.faulty[core[inside]], whole_faults.faulty[core])
-    np.testing.assert_array_equal(faults.verdicts[core[inside]], whole_faults.verdicts[core])
-
-
 @settings(deadline=None)
 @given(messy_logs(), st.sampled_from(METHODS))
 def test_nan_occurs_only_where_the_mask_says_so(log, method) -> None:
@@ -216,14 +191,6 @@ def test_a_lasting_fault_is_invalid_and_named(method: str, length: int, wild: fl
     assert np.count_nonzero(~kinematics.valid) <= length + 5 + 7
 
 
-@settings(deadline=None)
-@given(messy_logs())
-def test_no_valid_acceleration_beyond_the_limit(log) -> None:
-    stamps, positions = log
-    kinematics, _ = acd(resolution=0.0).batch(stamps, positions)
-    assert np.all(np.abs(kinematics.accelerations[kinematics.valid]) <= 1000.0 * (1 + 1e-9))
-
-
 def test_a_held_up_message_makes_no_spike() -> None:
     """Arrival stamps of a queue that stalls: 10, 20, 49.7, 50 ms instead of 10, 20, 30, 40."""
     true = clock(300, period_ms=10)
@@ -254,14 +221,6 @@ def test_latency_is_what_it_says() -> None:
                 done = live.extend(np.array([stamp]), swing(stamps)[row : row + 1])
                 if len(done):
                     assert done.stamps[-1] == stamps[row - live.latency]
-
-
-def test_flush_and_reset_start_afresh() -> None:
-    stamps = clock(50)
-    live = acd()
-    first = stream(live, stamps, swing(stamps))
-    live.reset()
-    assert_same_bits(stream(live, stamps, swing(stamps)), first)
 
 
 def test_limits_per_joint() -> None:

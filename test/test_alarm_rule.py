@@ -1,7 +1,5 @@
 """When an alarm is raised: how long its reason must last."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -44,19 +42,6 @@ def test_what_interrupts_a_reason_makes_it_begin_again(other):
 
 def test_a_reason_counts_at_once_where_nothing_is_shared():
     assert AlarmRule(0.9).push(np.array([1.0]), np.array([0.95]), 0.0).all()
-
-
-def test_pieces_of_any_length_give_the_same():
-    rng = np.random.default_rng(1)
-    probability = np.where(rng.random(2000) < 0.3, 0.95, 0.1)
-    whole = raised(probability)
-    assert 0.1 < whole.mean() < 0.9
-    one, cut = AlarmRule(0.9), [0, 0, 1, 2, 700, 701, 2000]
-    times = STEP * np.arange(2000)
-    pieces = [one.push(times[a:b], probability[a:b], OVERLAP) for a, b in pairwise(cut)]
-    np.testing.assert_array_equal(np.concatenate(pieces), whole)
-    one.reset()
-    assert not one.push(times[-1:], np.ones(1), OVERLAP).any()
 
 
 @pytest.mark.parametrize(('half_width', 'steps'), [(None, 3), (0.03, 9)])

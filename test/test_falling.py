@@ -1,6 +1,6 @@
 """The fall alarm while joints are learned again: what holds, what is forgotten."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.standstill import standstill
 from izmp_dynamics.stability.alarm_rule import HOLD
 
-from .pipeline_signals import chunks, evaluate, joined, singles, walk, whole
+from .pipeline_signals import joined
 
 STEP = 0.01
 
@@ -72,17 +72,3 @@ def test_without_an_orientation_the_probability_says_so(tipping):
     risk = FallStage(rig).evaluate(*signals, groups)
     assert 'No orientation' not in risk.sentence(0)
     assert risk.sentence(1).count(' No orientation of the root is known: the vertical') == 1
-
-
-@pytest.mark.parametrize('feeding', [chunks, singles])
-def test_the_risk_of_one_instant_and_of_many_is_the_same_bit_for_bit(biped31, feeding):
-    """The feet carry in turn, so that the gait is learned as well."""
-    rig = make_rig(biped31)
-    log = walk(rig, 3.0)
-    for k, name in enumerate(('l_foot', 'r_foot')):
-        foot = log[f'feet[{name}]']
-        foot.values[(foot.stamps // 300_000_000 + k) % 2 == 0] *= 1e-3
-    known, found = (evaluate(Evaluator(rig), pieces(log)).fall for pieces in (whole, feeding))
-    assert known.stepping.any()
-    for field in fields(known):
-        np.testing.assert_array_equal(getattr(found, field.name), getattr(known, field.name))

@@ -1,19 +1,15 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.difference_stage import QUOTIENTS
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
-from izmp_dynamics.sensing.root_state import RootState
 
 from .raising import raising
 
 MS = 1_000_000
 ARM = np.array([0.05, -0.1, 0.2])
 FREQUENCY = 2 * np.pi * 1.5
-FIELDS = ('stamps', 'angular_velocity', 'angular_acceleration', 'proper_acceleration', 'valid')
 
 
 def motion(stamps):
@@ -56,49 +52,6 @@ def test_at_the_root_origin_the_accelerometer_is_phi() -> None:
     np.testing.assert_array_equal(state.proper_acceleration, force[1:-1])
 
 
-@settings(deadline=None)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from(QUOTIENTS),
-    st.integers(0, 60),
-)
-def test_one_by_one_equals_batch_bit_by_bit(seed, method, rows) -> None:
-    rng = np.random.default_rng(seed)
-    steps = rng.integers(MS // 4, 4 * MS, rows)
-    steps[rng.random(rows) < 0.05] = 200 * MS
-    stamps = np.cumsum(steps)
-    stamps[rng.random(rows) < 0.05] = 0
-    omega, _, _, force = motion(stamps)
-    force[rng.random(rows) < 0.1] = np.nan
-    stage = GyroDifference(ARM, 0.002, method=method)
-    batch, verdicts = stage.batch(stamps, omega, force)
-    single = (slice(row, row + 1) for row in range(rows))
-    parts = [stage.extend(stamps[one], omega[one], force[one]) for one in single]
-    live = RootState.joined([*parts, stage.flush()])
-    for name in FIELDS:
-        np.testing.assert_array_equal(getattr(live, name), getattr(batch, name))
-    assert sum(stage.faults.values()) == np.count_nonzero(verdicts)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(QUOTIENTS), st.integers(0, 399))
-def test_a_padded_window_equals_the_whole_bit_by_bit(seed, method, first) -> None:
-    rng = np.random.default_rng(seed)
-    stamps = np.cumsum(rng.integers(MS // 4, 4 * MS, 400))
-    omega, _, _, force = motion(stamps)
-    stage = GyroDifference(ARM, 0.002, method=method, max_gap=0.005)
-    start, end = stamps[first], stamps[min(first + 40, 399)]
-    padding = round(stage.context * 1e9)
-    inside = (stamps >= start - padding) & (stamps <= end + padding)
-    whole, _ = stage.batch(stamps, omega, force)
-    window, _ = stage.batch(stamps[inside], omega[inside], force[inside])
-    for name in FIELDS:
-        np.testing.assert_array_equal(
-            getattr(window, name)[(window.stamps >= start) & (window.stamps <= end)],
-            getattr(whole, name)[(whole.stamps >= start) & (whole.stamps <= end)],
-        )
-
-
 @pytest.mark.parametrize('wild', [np.nan, np.inf, -np.inf, 1e300])
 def test_samples_that_are_not_usable_are_invalid(wild: float) -> None:
     stamps = clock(20)
@@ -108,18 +61,6 @@ def test_samples_that_are_not_usable_are_invalid(wild: float) -> None:
     if not np.isfinite(wild):
         assert set(stamps[[9, 10, 11]]) == set(state.stamps[~state.valid])
     assert np.isfinite(state.proper_acceleration[state.valid]).all()
-
-
-def test_latency_is_what_it_says() -> None:
-    stamps = clock(20)
-    omega, _, _, force = motion(stamps)
-    for method in QUOTIENTS:
-        stage = GyroDifference(ARM, 0.002, method=method)
-        for row in range(20):
-            one = slice(row, row + 1)
-            done = stage.extend(stamps[one], omega[one], force[one])
-            if len(done):
-                assert done.stamps[-1] == stamps[row - stage.latency]
 
 
 def test_wrong_input_is_refused() -> None:

@@ -10,7 +10,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stream import SampleStream
-from izmp_dynamics.signals.stream_filter import GyroscopeDelay, realigned
+from izmp_dynamics.signals.stream_filter import GyroscopeDelay
 
 from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
 
@@ -51,25 +51,6 @@ def test_a_stated_delay_is_taken_out_of_every_result(biped31, feeding, delay, ha
     unstated = columns(evaluate(Evaluator(make_rig(plain)), whole(wrong)))
     assert np.isfinite(found['points.mr_ad'][rows]).all()
     assert np.nanmax(np.abs(unstated['points.mr_ad'] - sound['points.mr_ad'])[rows]) > 1e-4
-
-
-@pytest.mark.parametrize('delay', [13 * MS, -13 * MS])
-def test_in_pieces_or_at_once_it_is_the_same(delay):
-    """Between the samples it is interpolated; what no later instant needs is forgotten."""
-    stamps = np.cumsum(np.random.default_rng(1).integers(8 * MS, 12 * MS, 300))
-    values = np.random.default_rng(2).normal(size=(300, 6))
-    stream, parts = GyroscopeDelay(delay, reach=0.05), []
-    for begin, end in ((0, 1), (1, 2), (2, 50), (50, 51), (51, 300)):
-        parts.append(stream.extend(stamps[begin:end], values[begin:end]))
-        assert len(stream._stamps) <= end - begin + 5
-    parts.append(stream.flush())
-    found = np.concatenate(parts)
-    expected = realigned(Samples(stamps, values), delay).values
-    assert found.shape == values.shape
-    known = np.isfinite(found).all(axis=1)
-    assert known.sum() >= 298
-    np.testing.assert_allclose(found[known], expected[known], atol=1e-12)
-    np.testing.assert_array_equal(found[:, 3:], values[:, 3:])
 
 
 @pytest.mark.parametrize('delay', [50 * MS, -50 * MS])

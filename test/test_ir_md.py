@@ -82,16 +82,6 @@ def exact(model, m):
     return wrench.transformed(m.R, m.p)
 
 
-def test_the_synthetic_motion_is_consistent(model):
-    h = 1e-5
-    m = motion(model, sampled(NANOSECONDS, h, 3))
-    turned = Rotation.from_matrix(m.R[0]).inv() * Rotation.from_matrix(m.R[2])
-    np.testing.assert_allclose(turned.as_rotvec() / (2 * h), m.omega[1], atol=1e-6)
-    np.testing.assert_allclose((m.omega[2] - m.omega[0]) / (2 * h), m.omega_dot[1], atol=1e-6)
-    np.testing.assert_allclose((m.p[2] - m.p[0]) / (2 * h), m.v[1], atol=1e-6)
-    assert np.linalg.norm(m.omega[1]) > 1.0
-
-
 @pytest.mark.parametrize(('difference', 'order'), [('central', 2), ('paper', 1)])
 def test_the_contact_wrench_converges_to_that_of_mr_ad(model, difference, order):
     ir_md = IrMd(model, GRAVITY, difference)
@@ -105,29 +95,6 @@ def test_the_contact_wrench_converges_to_that_of_mr_ad(model, difference, order)
             errors.append([np.linalg.norm(deviation[:3]), np.linalg.norm(deviation[3:])])
         orders = np.log2(np.divide(errors[:-1], errors[1:]))
         np.testing.assert_allclose(orders, order, atol=0.15)
-
-
-def test_the_izmp_converges_to_that_of_mr_ad(model):
-    """Both methods give the same point of the ground in the world."""
-    ir_md = IrMd(model, GRAVITY)
-    stamps = sampled(NANOSECONDS, 1e-4)
-    m = motion(model, stamps)
-    up, ground = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-    by_momentum = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=1.0)
-    point = zero_moment_point(by_momentum, up, ground, 1.0)[2]
-    np.testing.assert_allclose(
-        point, zero_moment_point(exact(model, m), up, ground, 1.0)[2], atol=1e-4
-    )
-
-
-def test_the_momentum_is_that_of_the_centre_of_mass(model):
-    h = 1e-5
-    m = motion(model, sampled(NANOSECONDS, h, 3))
-    momentum = momentum_of(IrMd(model, GRAVITY), m)
-    velocity = (momentum.com[2] - momentum.com[0]) / (2 * h)
-    np.testing.assert_allclose(momentum.linear[1] / model.total_mass, velocity, atol=1e-6)
-    com_in_world = np.einsum('tij,tj->ti', m.R, model.com(m.q)) + m.p
-    np.testing.assert_allclose(momentum.com, com_in_world, atol=1e-12)
 
 
 @pytest.mark.parametrize('difference', ['central', 'paper'])
@@ -200,42 +167,6 @@ def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):
         assert (np.isfinite(wrench).any(axis=1) == known[difference]).all()
     assert known['central'] == [False, True, True, False, False, True, False]
     assert known['paper'] == [False, True, True, True, False, True, True]
-
-
-def in_pieces(ir_md, stamps, momentum, lengths):
-    """All that comes out of momenta in pieces: stamps, wrenches (K, 6), centres of mass."""
-    parts, begin = [], 0
-    ends = [*np.cumsum(lengths)[np.cumsum(lengths) < len(stamps)].tolist(), len(stamps)]
-    for end in ends:
-        rows = slice(begin, end)
-        part = Momentum(momentum.linear[rows], momentum.angular[rows], momentum.com[rows])
-        parts.append(ir_md.extend(stamps[rows], part, 0.05))
-        begin = end
-    parts.append(ir_md.flush(0.05))
-    return (
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1].as_array() for part in parts]),
-        np.concatenate([part[2] for part in parts]),
-    )
-
-
-@pytest.mark.parametrize('lengths', [[1] * 60, [7, 1, 30], [60]])
-@pytest.mark.parametrize('difference', ['central', 'paper'])
-def test_pieces_of_any_length_give_the_numbers_of_the_batch(model, difference, lengths):
-    """Bit for bit, also beside instants without a momentum and across gaps; none is left out."""
-    rng = np.random.default_rng(7)
-    stamps = np.cumsum(rng.integers(6_000_000, 9_000_000, 60)).astype(np.int64)
-    stamps[40:] += 200_000_000
-    momentum = Momentum(*rng.normal(size=(3, 60, 3)))
-    for part in (momentum.linear, momentum.angular, momentum.com):
-        part[20] = np.nan
-    ir_md = IrMd(model, GRAVITY, difference)
-    expected = ir_md.batch(stamps, momentum, 0.05).as_array()
-    for _ in range(2):  # and once more after the end of the stream
-        found, wrenches, coms = in_pieces(ir_md, stamps, momentum, lengths)
-        np.testing.assert_array_equal(found, stamps)
-        np.testing.assert_array_equal(wrenches, expected)
-        np.testing.assert_array_equal(coms, momentum.com)
 
 
 @pytest.mark.parametrize('step', [0.002, 0.02, 0.1])

@@ -1,18 +1,15 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.difference_stage import QUOTIENTS
-from izmp_dynamics.sensing.localizer import Localizer, RootPose
+from izmp_dynamics.sensing.localizer import Localizer
 
 from .raising import raising
 
 MS = 1_000_000
 ARM = np.array([0.05, -0.1, 0.3])
-FIELDS = ('stamps', 'world_p_root', 'world_R_root', 'linear_velocity', 'valid')
 SWAY = 2 * np.pi * 0.8
 
 
@@ -50,24 +47,6 @@ def test_papers_quotient_is_stamped_with_the_newer_sample() -> None:
     pose, _ = Localizer(ARM, 0.002, method='paper').batch(stamps, gps, R)
     np.testing.assert_array_equal(pose.stamps, stamps[1:])
     np.testing.assert_allclose(pose.linear_velocity, np.diff(position, axis=0) / 0.002, atol=1e-11)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(QUOTIENTS), st.integers(0, 50))
-def test_one_by_one_equals_batch_bit_by_bit(seed, method, rows) -> None:
-    rng = np.random.default_rng(seed)
-    steps = rng.integers(MS // 4, 4 * MS, rows)
-    steps[rng.random(rows) < 0.05] = 200 * MS
-    stamps = np.cumsum(steps)
-    _, _, R, gps = motion(stamps)
-    gps[rng.random(rows) < 0.1] = np.nan
-    stage = Localizer(ARM, 0.002, method=method)
-    batch, _ = stage.batch(stamps, gps, R)
-    single = (slice(row, row + 1) for row in range(rows))
-    parts = [stage.extend(stamps[one], gps[one], R[one]) for one in single]
-    live = RootPose.joined([*parts, stage.flush()])
-    for name in FIELDS:
-        np.testing.assert_array_equal(getattr(live, name), getattr(batch, name))
 
 
 def test_missing_values_are_invalid() -> None:

@@ -57,19 +57,6 @@ def test_a_late_stamp_of_moving_joints_shows_at_once_along_their_motion():
     assert np.sqrt(covariance[990].trace()) < 1e-6
 
 
-def test_what_is_not_known_changes_nothing_and_pieces_give_the_same():
-    rng = np.random.default_rng(2)
-    acceleration = rng.normal(size=(300, 3))
-    acceleration[100] = np.nan
-    whole = VelocityNoise().push(STAMPS[:300], acceleration, 0.01)
-    one = VelocityNoise()
-    pieces = [one.push(STAMPS[k : k + 1], acceleration[k : k + 1], 0.01) for k in range(300)]
-    np.testing.assert_allclose(np.concatenate(pieces), whole, rtol=1e-12)
-    assert np.isfinite(whole).all()
-    one.reset()
-    assert not one.push(STAMPS[100:101], acceleration[100:101], 0.01).any()
-
-
 def test_noise_makes_the_alarm_less_sure_in_its_own_direction():
     now = balance([[0.03, 0.0]], [[0.6, 0.0]])
     sure = FallAlarm(G, 2).push(now)

@@ -245,9 +245,6 @@ class AccelerometerArray:
         SensingError: a component of φ or ω̇ is not observable; the message names it.
     """
 
-    context = 0.0
-    """Time before and after an instant that its values depend on [s]."""
-
     def __init__(self, accelerometers: Sequence[Accelerometer]) -> None:
         self.accelerometers = tuple(accelerometers)
         self.names = tuple(sensor.name for sensor in accelerometers)

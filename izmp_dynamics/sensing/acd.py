@@ -124,11 +124,6 @@ class ActuatorDifferentiator:
         self.reset()
 
     @property
-    def context(self) -> float:
-        """Time before and after an instant that its values can depend on [s]."""
-        return (self._behind + 2) * self.max_gap
-
-    @property
     def latency(self) -> int:
         """Samples by which results are behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1

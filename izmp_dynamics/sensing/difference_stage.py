@@ -68,16 +68,6 @@ class DifferenceStage(ABC, Generic[State]):
         self.reset()
 
     @property
-    def context(self) -> float:
-        """Time before and after an instant that its values depend on [s]."""
-        return (_BEFORE + 3) * self.max_gap
-
-    @property
-    def latency(self) -> int:
-        """Samples by which the results are behind the newest one."""
-        return self._after + 1
-
-    @property
     def settled(self) -> int:
         """No further result of the stream has this stamp or an older one [ns]."""
         return self._samples.settled
