@@ -6,7 +6,6 @@ import pytest
 pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
 
 from izmp_dynamics.dynamics.com_motion import ComMotion
-from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.stability.ground_plane import joined_corners
 
@@ -81,10 +80,3 @@ def test_a_robot_that_sways_is_not_about_to_fall(sway, biped31):
     assert known.mean() > 0.99
     assert results.fall.probability[known].max() < 0.01
     assert not results.fall.alarm.any()
-
-
-def test_the_replay_has_columns_of_it(sway, biped31):
-    evaluation = evaluate_bag(sway[1], biped31)
-    table = evaluation.to_dataframe()
-    np.testing.assert_array_equal(table['fall.probability'], evaluation.fall_probability)
-    assert not table['fall.alarm'].any()

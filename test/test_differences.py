@@ -79,13 +79,6 @@ def test_polynomial_on_even_stamps_is_savitzky_golay(window: int, degree: int) -
     assert list(np.flatnonzero(fit.valid)) == list(range(120)[inner])
 
 
-@given(jittering_polynomials(degree=1))
-def test_backward_is_exact_on_lines(case) -> None:
-    stamps, x, (velocity, _) = case
-    first, valid = backward_quotient(stamps, x)
-    np.testing.assert_allclose(first[valid], velocity[valid], rtol=0, atol=rounding(stamps, x, 1))
-
-
 @given(jittering_polynomials(degree=2))
 def test_central_is_exact_on_parabolas(case) -> None:
     stamps, x, (velocity, acceleration) = case

@@ -77,13 +77,6 @@ def test_wrong_ankles_tilt_the_sole_but_not_the_ground_of_the_feet_imus(recorded
     assert {'foot_imus[l_foot]', 'foot_imus[r_foot]'} <= set(recording.uses)
 
 
-def test_with_right_joints_the_points_are_those_of_the_sole(recorded, biped31):
-    by_sole, _ = evaluated(recorded, with_imus(biped31, 'sole'))
-    by_imus, _ = evaluated(recorded, with_imus(biped31))
-    distance = np.linalg.norm(by_sole.points['mr_ad'] - by_imus.points['mr_ad'], axis=1)
-    assert np.nanmax(distance) < 2e-3
-
-
 def test_without_the_topics_it_is_the_sole_and_said(sound, tmp_path, biped31):
     bag = sound.write(tmp_path / 'bag')
     _, recording = evaluated(bag, with_imus(biped31))

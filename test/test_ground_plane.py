@@ -36,15 +36,6 @@ def up(count):
     return np.repeat(UP, count, axis=0)
 
 
-def test_a_polygon_is_placed_by_the_pose_of_the_sole():
-    R = Rotation.random(4, random_state=1).as_matrix()
-    p = np.random.default_rng(1).normal(size=(4, 3))
-    placed = Sole.from_polygon(R, p, SQUARE, None)
-    for t in range(4):
-        for corner, (x, y) in zip(placed.corners[t], SQUARE, strict=True):
-            np.testing.assert_allclose(corner, p[t] + R[t] @ [x, y, 0.0], atol=1e-15)
-
-
 def test_feet_with_sensors_are_loaded_from_the_contact_force_on():
     soles = feet([-0.8] * 3, [-0.8] * 3, [100.0, 14.0, 13.9], [0.0, -50.0, 200.0])
     expected = [[True, False], [True, False], [False, True]]

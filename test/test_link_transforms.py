@@ -32,16 +32,6 @@ def test_chained_transforms_are_the_frame_poses(robot, which_root):
         np.testing.assert_allclose(p[segment.link], expected_p, atol=1e-12)
 
 
-@pytest.mark.parametrize('count', [0, 1, 2])
-def test_any_number_of_instants(count):
-    model = load_model(robot_path('biped31'))
-    q = np.random.default_rng(3).uniform(-1, 1, (2, model.dof))
-    transforms = LinkTransforms(model)
-    np.testing.assert_allclose(
-        transforms.poses(q[:count]), transforms.poses(q)[:count], rtol=0, atol=1e-15
-    )
-
-
 def test_an_unknown_joint_position_makes_its_pose_unknown_alone():
     model = load_model(robot_path('biped31'))
     q = np.zeros((1, model.dof))

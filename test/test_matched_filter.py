@@ -70,14 +70,6 @@ def test_the_second_derivative_is_the_long_difference_quotient():
     np.testing.assert_allclose(means.second[rows], quotient, rtol=0, atol=1e-8)
 
 
-def test_that_is_the_triangle_of_the_short_second_differences():
-    x = np.random.default_rng(1).normal(size=(40, 1))
-    short = np.convolve(savgol_filter(x[:, 0], 5, 3), [1.0, -2.0, 1.0], 'valid') / 0.002**2
-    triangle = np.array([8 - abs(j) for j in range(-7, 8)]) / 64.0
-    means = matched_means(even(40), x, 0.016, 0.05)
-    np.testing.assert_allclose(means.second[20, 0], triangle @ short[12:27], rtol=0, atol=1e-7)
-
-
 @pytest.mark.parametrize('stamps', [even(60), jittered(60)], ids=['even', 'jittered'])
 def test_polynomials_of_the_third_degree_have_exact_means(stamps):
     t, w = seconds(stamps, 30), HALF_WIDTH

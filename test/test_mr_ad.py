@@ -196,14 +196,3 @@ def test_an_argument_of_the_wrong_shape_is_named(name, wrong):
     with raising(ShapeError, 'shape') as caught:
         MrAd(model).batch(**{**rows, name: np.zeros((4, widths[name] - 1))})
     assert (caught.value.name, caught.value.expected) == (name, f'(4, {widths[name]})')
-
-
-def test_lists_and_integers_are_taken_as_arrays():
-    model = load_model(robot_path('biped31'))
-    mr_ad = MrAd(model)
-    state = [*np.eye(3, dtype=int), *np.ones((3, model.dof), dtype=int)]
-    expected = mr_ad.update(*(values.astype(float) for values in state))[0].as_array()
-    lists = [values.tolist() for values in state]
-    np.testing.assert_array_equal(mr_ad.update(*lists)[0].as_array(), expected)
-    batch = mr_ad.batch(*([values] for values in lists))[0].as_array()
-    np.testing.assert_array_equal(batch[0], expected)
