@@ -85,16 +85,6 @@ def test_shares_add_up_and_each_acts_in_its_own_foot(part, aside):
     assert right.force[0, 2] >= -1e-9
 
 
-def test_a_foot_in_the_air_gets_nothing():
-    loads = np.array([[[0.0, 0.1, 0.0], [0.2, -0.1, 0.0]]])
-    zmp, force = loads[:, 0], np.array([[0.0, 0.0, 270.0]])
-    reaction = ContactWrench(force, np.cross(zmp, force))
-    left, right = shared_reaction(reaction, zmp, loads, np.array([[False, True]]))
-    assert not left.force.any()
-    assert not left.moment.any()
-    assert right.as_array() == pytest.approx(reaction.as_array())
-
-
 def test_legs_of_a_planned_walk_carry_the_robot_without_help_of_the_root():
     """With the planned reaction nothing is left for the root: the plan is consistent."""
     walk = planned(steps=6)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import null_space
 
 pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
 
@@ -140,22 +139,6 @@ def test_energy_changes_by_the_power_of_torques_friction_and_push(plant, case):
     assert rate(energy, state, motion) == pytest.approx(power, rel=1e-5, abs=1e-4)
 
 
-def test_the_constraints_do_no_work_on_any_motion_that_they_allow(plant, case):
-    """D'Alembert: what the constraints add to the forces is orthogonal to all such motions."""
-    state, torques, motion = case
-    terms = terms_of(plant, state)
-    drive = np.concatenate([np.zeros(6), torques - plant.robot.damping * state.qd])
-    drive += plant.rigid.point_jacobian(state, plant.robot.torso).T @ PUSH
-    acceleration = np.concatenate([motion.root, motion.joints])
-    on_robot = terms.body.M @ acceleration + terms.body.h - drive
-    R = state.board.rotation
-    linear = motion.board[:3] - np.cross(state.board.angular_velocity, state.board.velocity)
-    on_board = terms.board.M @ np.concatenate([R.T @ linear, R.T @ motion.board[3:]])
-    forces = np.concatenate([on_robot, on_board + terms.board.h])
-    allowed = null_space(terms.constraint_jacobian)
-    np.testing.assert_allclose(allowed.T @ forces, 0.0, atol=1e-7)
-
-
 def test_the_page_puts_moving_states_into_the_equations():
     errors = equations('biped31', 4)
     assert errors['eq30'].max() < 1e-9
@@ -192,21 +175,6 @@ def test_constraints_do_not_drift(plant):
     state = plant.step(np.zeros(plant.robot.model.dof), 0.2)
     assert abs(state.angle) > 0.01
     assert np.abs(plant.constraint_error(state)).max() < 1e-5
-
-
-def test_the_cop_is_amid_the_feet_at_rest(plant):
-    rest = stance(plant.robot, plant.seesaw)
-    plant.reset(rest)
-    plant.foot_wrenches = plant.motion(rest, holding_torques(plant, rest)).foot_wrenches
-    com = rest.root.position + rest.root.rotation @ plant.robot.model.com(rest.q)
-    np.testing.assert_allclose(plant.cop, [com[0], com[1], plant.seesaw.top], atol=1e-6)
-
-
-def holding_torques(plant, rest):
-    """Torques (n,) that hold the robot at rest."""
-    terms = terms_of(plant, rest)
-    f, *_ = np.linalg.lstsq(terms.body.J[:, :6].T, terms.body.h[:6], rcond=None)
-    return terms.body.h[6:] - terms.body.J[:, 6:].T @ f
 
 
 def test_a_board_that_tips_over_is_refused(plant):

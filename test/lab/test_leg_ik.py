@@ -4,9 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MotionError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
@@ -61,23 +58,6 @@ def test_finds_the_joint_positions_themselves_in_the_upright_branch(model, sole)
     )
     R, p = model.frame_pose(sole, q)
     assert np.allclose(leg.solve(R, p), q[:, columns], rtol=0, atol=1e-9)
-
-
-def test_one_pose_equals_its_row_of_a_batch(model):
-    leg = Leg.of(model, 'l_sole')
-    R, p = model.frame_pose('l_sole', random_legs(model, leg, 5) * 0.5)
-    rows = leg.solve(R, p)
-    assert np.array_equal(leg.solve(R[2], p[2]), rows[2])
-
-
-@given(st.floats(-0.3, 0.3), st.floats(-0.2, 0.2), st.floats(-0.75, -0.6), st.floats(-1.0, 1.0))
-@settings(max_examples=200, deadline=None)
-def test_mirrored_soles_need_mirrored_joints(model, x, y, z, yaw):
-    """Pitches keep their sign, rolls and yaws change it."""
-    turned = Rotation.from_euler('z', yaw).as_matrix()
-    left = Leg.of(model, 'l_sole').solve(turned, np.array([x, 0.08 + y, z]))
-    right = Leg.of(model, 'r_sole').solve(turned.T, np.array([x, -0.08 - y, z]))
-    assert np.allclose(right, left * [-1, -1, 1, 1, 1, -1], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,12 @@ from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
-from izmp_dynamics.signals.differences import backward_quotient
 from izmp_lab.simulation.noisy_signals import XSENS_GYROSCOPE, WhiteNoise
-from izmp_lab.studies.paper.bench import gyro_covariance, ir_md_covariance
-from izmp_lab.studies.paper.sensors import paper_quotient
+from izmp_lab.studies.paper.bench import gyro_covariance
 from izmp_lab.studies.paper.study import estimate
 from izmp_lab.studies.tipping_arm import arm_of_wrench, tipping_arm
 
 from ..raising import raising
-from ..test_differences import uniform
 from ..test_noise_propagation import DRAWS, OMEGA, check
 
 
@@ -55,10 +52,6 @@ def test_signals_and_seeds_are_independent() -> None:
     np.testing.assert_array_equal(WhiteNoise(1, 'a', 1.0, 1.0).batch(10_000), first)
 
 
-def test_zero_density_gives_no_noise() -> None:
-    assert not WhiteNoise(1, 'a', 0.0, 500.0).batch(100).any()
-
-
 def test_a_negative_seed_is_refused() -> None:
     with raising(SensingError, 'seed', seed=-1):
         WhiteNoise(-1, 'a', 1.0, 1.0)
@@ -76,44 +69,6 @@ def test_a_differenced_gyroscope():
     check(predicted, np.hstack([phi, here, alpha]))
 
 
-def test_ir_md_by_hand():
-    """A robot that does not rotate: force noise m √2 σ / Δt, moment noise by the lever arm."""
-    com = np.array([[0.0, 0.0, 0.8]])
-    covariance = ir_md_covariance(
-        27.6, (com, com), np.eye(3)[None], np.zeros((1, 3)), 0.008, 0.01
-    )[0]
-    force = 2.0 * (27.6 * 0.01 / 0.008) ** 2
-    np.testing.assert_allclose(covariance[:3, :3], force * np.eye(3))
-    np.testing.assert_allclose(np.diag(covariance)[3:], force * np.array([0.64, 0.64, 0.0]))
-
-
-def test_ir_md_does_not_depend_on_where_the_world_begins():
-    random = np.random.default_rng(3)
-    com, root, shift = (
-        random.normal(size=(1, 3)),
-        random.normal(size=(1, 3)),
-        np.array([5.0, 3, 1]),
-    )
-    one = ir_md_covariance(20.0, (com, com), np.eye(3)[None], root, 0.01, 0.02)
-    other = ir_md_covariance(
-        20.0, (com + shift, com + shift), np.eye(3)[None], root + shift, 0.01, 0.02
-    )
-    np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
-def test_the_papers_pair_on_a_cube() -> None:
-    """q̇ by the backward quotient, q̈ by the quotient of q̇, in the row of the middle sample."""
-    stamps, h = uniform(50), 0.002
-    times = (stamps - stamps[0])[:, None] * 1e-9
-    pair = paper_quotient(stamps, times**3)
-    t = times[1:-1]
-    np.testing.assert_allclose(pair.first[1:-1], 3 * t**2 - 3 * t * h + h**2, atol=1e-12)
-    np.testing.assert_allclose(pair.second[1:-1], 6 * t, atol=1e-9)
-    twice, _ = backward_quotient(stamps, backward_quotient(stamps, times**3)[0])
-    np.testing.assert_allclose(pair.second[1:-1], twice[2:], atol=1e-9)
-    assert list(np.flatnonzero(~pair.valid)) == [0, 49]
-
-
 UP = np.array([[0.0, 0.0, 1.0]])
 
 
@@ -123,11 +78,6 @@ def test_it_is_the_distance_to_where_a_vertical_force_acts():
     assert tipping_arm(contact, place, UP) < 1e-15
     aside = place + np.array([[0.03, 0.04, 0.0]])
     np.testing.assert_allclose(tipping_arm(contact, aside, UP), 0.05)
-
-
-def test_a_moment_about_the_normal_tips_nothing():
-    contact = np.array([[3.0, 4.0, 50.0, 0.0, 0.0, 7.0]])
-    assert tipping_arm(contact, np.zeros((1, 3)), UP) == 0.0
 
 
 def test_of_its_own_wrench_it_is_zero_on_any_plane():

@@ -20,7 +20,6 @@ from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.stepping import touchdowns
 from izmp_dynamics.verdict.summary import summary_of
-from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors
 from izmp_lab.simulation.quadruped import simulate_quadruped
 from izmp_lab.studies import quadruped
 from izmp_lab.studies.publish import publish
@@ -32,8 +31,6 @@ pytestmark = pytest.mark.skipif(
     find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf') is None,
     reason='example-robot-data is not installed',
 )
-
-SENSORS = SensorErrors(imu_noise=SENSOR_NOISE['xsens_mti20'], encoder_bits=10)
 
 
 @pytest.fixture(scope='module')
@@ -253,17 +250,6 @@ def test_what_the_page_claims_holds(tmp_path, monkeypatch):
     assert all(fact.holds for fact in claims.values()), claims
     assert claims['gaps/go2_crawl'].value > 1e-4  # [mm]: the legs did move
     assert not results.missing
-
-
-def test_sensors_have_the_errors_that_are_asked_for(tmp_path):
-    ideal, coarse = (
-        simulate_quadruped('solo12', 'stand', duration=2.0, errors=errors).run
-        for errors in (None, SENSORS)
-    )
-    step = 2.0 * np.pi / 2**10
-    np.testing.assert_allclose(coarse.q / step, np.round(coarse.q / step), atol=1e-9)
-    assert 0.0 < np.abs(coarse.q - ideal.q).max() <= 0.5 * step + 1e-12
-    assert np.std(coarse.imu.specific_force - ideal.imu.specific_force) > 1e-3
 
 
 def test_what_cannot_be_is_refused_in_one_sentence(tmp_path):

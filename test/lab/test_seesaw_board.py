@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.base.conventions import GRAVITY
-from izmp_dynamics.base.errors import MotionError, ShapeError, SimulationError
+from izmp_dynamics.base.errors import MotionError, SimulationError
 from izmp_lab.seesaw.board import Seesaw, board_terms, stance
 
 from ..raising import raising
@@ -98,12 +98,6 @@ def test_impossible_boards_are_refused():
         Seesaw(mass=0.0)
     with raising(SimulationError, 'arc_too_high', arc_height=0.5):
         Seesaw(arc_height=0.5)
-
-
-def test_states_have_the_shapes_they_state():
-    board = Seesaw().rolled(0.0)
-    with raising(ShapeError, 'shape', name='velocity'):
-        dataclasses.replace(board, velocity=np.zeros(2))
 
 
 @pytest.fixture(scope='module', params=['icub', 'biped31'])

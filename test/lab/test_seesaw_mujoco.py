@@ -12,11 +12,9 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.closed_loop import SeesawPlant
 from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, record_seesaw
 from izmp_lab.seesaw.study.izmp import ASSUMPTIONS, points_on_board, seen_from
 from izmp_lab.walking.plan import RootMotion
@@ -30,16 +28,6 @@ from .seesaw_shake import pushed, shake
 @pytest.fixture(scope='module')
 def shaken():
     return shake()
-
-
-def test_it_is_a_plant_at_rest_on_the_level_board(shaken):
-    plant: SeesawPlant = shaken.plant
-    first = shaken.states[0]
-    assert plant.time_step == 0.0005
-    assert first.angle == 0.0
-    np.testing.assert_allclose(first.board.position, [0.0, 0.0, plant.seesaw.com_height])
-    later = shaken.states[30]
-    assert np.abs(later.root.position - first.root.position).max() < 5e-3
 
 
 def test_the_board_rolls_and_the_feet_stay(shaken):
@@ -93,17 +81,6 @@ def test_on_a_board_that_stays_level_all_who_count_the_motion_agree(shaken):
 def test_a_ground_that_does_not_move_is_refused(shaken):
     with raising(SimulationError, 'ground_at_rest'):
         points(shaken, dataclasses.replace(shaken.run, ground=None))
-
-
-def test_what_is_between_izmp_and_cop_is_the_push(shaken):
-    run, truth = shaken.run, shaken.run.truth
-    felt = truth.root.felt(shaken.plant.sensed.file.gravity)
-    wrench, _ = MrAd(shaken.plant.robot.model).batch(*felt, run.q, truth.qd, truth.qdd)
-    rows = pushed(run)
-    assert rows.sum() == 5
-    extra = wrench.as_array() - truth.ground_wrench
-    np.testing.assert_allclose(extra[rows], truth.applied_wrench[rows], atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(extra[rows, :3], axis=1), 100.0, atol=1e-6)
 
 
 def test_the_plant_tells_the_cop_and_wrenches_of_its_last_step(shaken):

@@ -136,20 +136,6 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     assert {message.header.frame_id for message in cops} == {'board'}
 
 
-def test_a_state_survives_its_messages(ros, loop):
-    robot = load_balancing_robot('biped31')
-    names = robot.model.joint_names
-    state = loop[1]
-    parts = state_messages(state, 7, names, robot.model.root)
-    again = state_of(*parts, names, state.time)
-    np.testing.assert_array_equal(again.q, state.q)
-    np.testing.assert_array_equal(again.qd, state.qd)
-    for body in ('root', 'board'):
-        for part in ('position', 'rotation', 'velocity', 'angular_velocity'):
-            one, other = (getattr(getattr(s, body), part) for s in (again, state))
-            np.testing.assert_allclose(one, other, atol=1e-12)
-
-
 def test_joints_may_come_in_another_order_but_none_may_be_missing(ros):
     names = ('a', 'b', 'c')
     message = torques_message(np.array([1.0, 2.0, 3.0]), 7, names)

@@ -65,15 +65,6 @@ def test_the_alarm_of_a_threshold_is_that_of_the_node(standing):
     np.testing.assert_array_equal(found.raised, Outcome.of([standing[1]]).raised)
 
 
-def test_the_same_seed_gives_the_same_trial(standing):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trials, 'STAND', 4.5)
-        again = trial(RobotKey.of(find_resource(ROBOT)), 'standing', 2, 40.0)
-    trials._stance.cache_clear()
-    for name in ('seed', 'pushes', 'time', 'probability', 'alarm', 'fallen'):
-        np.testing.assert_array_equal(getattr(again, name), getattr(standing[1], name))
-
-
 def alarmed(*spans, fallen=np.nan, push=1.0, unpushed=np.nan):
     """Ten seconds with alarms."""
     time = np.arange(0.0, 10.0, 0.01)

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -104,17 +103,6 @@ def test_three_iterations_hold_for_dense_trajectories_only(study, load):
     assert exact[0] <= 3.0
     assert count['most'][:, 1].max() <= 10
     assert (count['residual'].max(axis=0) <= [1e-3, 1e-9]).all()
-
-
-def test_a_score_survives_storage(study, load):
-    run = study.score('constant', SHOWN)
-    score = load(run)
-    assert score.smallest <= score.mean <= score.largest
-    assert score.falls_in >= 1
-    assert math.isfinite(score.fall_time)
-    again = run.function(**run.given)
-    for name, value in dataclasses.asdict(again).items():
-        np.testing.assert_array_equal(getattr(score, name), value)
 
 
 def test_tracks_are_those_of_the_scored_walk(study, load):

@@ -27,12 +27,6 @@ def plan(model):
     return plan_sway(model)
 
 
-def test_it_lasts_8_to_10_seconds(plan):
-    assert 8.0 <= plan.duration <= 10.0
-    assert len(plan) == round(plan.duration / plan.time_step) + 1
-    assert plan.times[-1] == pytest.approx(plan.duration, abs=1e-12)
-
-
 def test_starts_and_ends_at_rest_in_the_same_posture(plan):
     standing = plan.times <= 0.5
     for rows in (plan.qd, plan.qdd, plan.root.velocity, plan.root.angular_velocity):
@@ -73,11 +67,6 @@ def test_weight_shifts_and_squats_as_far_as_asked(model):
 def test_com_stands_ahead_of_the_ankles_as_asked(model):
     plan = plan_sway(model, SwayParameters(ahead=0.02))
     assert plan.com[0, :2] == pytest.approx([0.02, 0.0], abs=1e-12)
-
-
-def test_knees_bend_forwards(model, plan):
-    for knee in ('l_knee', 'r_knee'):
-        assert plan.q[:, model.joint_names.index(knee)].min() > 0.3
 
 
 def test_derivatives_agree_with_difference_quotients(plan):
@@ -125,14 +114,6 @@ def test_references_are_exact_at_the_rows_and_held_outside(plan):
     assert np.abs(q - plan.q[[0, -1]]).max() < 1e-15
     assert not qd.any()
     assert np.array_equal(feed_forward, torque[[0, -1]])
-
-
-def test_references_between_rows_follow_the_motion(model, plan):
-    coarse = plan_sway(model, time_step=0.008)
-    q, qd, feed_forward = coarse.references(plan.times)
-    assert np.abs(q - plan.q).max() < 1e-6
-    assert np.abs(qd - plan.qd).max() < 1e-2
-    assert not feed_forward.any()
 
 
 @pytest.mark.parametrize(

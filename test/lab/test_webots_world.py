@@ -17,7 +17,6 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.terrain import Slope
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import ball, tensor_of, without
-from izmp_lab.simulation.webots.vrml import def_names
 from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
 from izmp_lab.walking.footsteps import Ramp
 
@@ -410,14 +409,6 @@ def test_links_of_any_name_get_def_names(tmp_path):
         'trunk.1': 'trunk_1_2', '1trunk': 'link_1trunk', 'my trunk': 'my_trunk',
         'trunk_1': 'trunk_1',
     }  # fmt: skip
-
-
-def test_def_names_are_unique_identifiers():
-    names = def_names(['a b', 'a.b', 'a_b', 'USE', '', 'ü', '"', 'x'])
-    assert len(set(names.values())) == 8
-    assert all(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', name) for name in names.values())
-    assert (names['a_b'], names['x']) == ('a_b', 'x')
-    assert names['USE'] != 'USE'
 
 
 def test_ground_is_that_of_the_simulation(world):
