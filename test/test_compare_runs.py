@@ -15,7 +15,6 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.compare.publish import caveats
 from izmp_dynamics.compare.result import PHASES, Result, Series, align, load_results, sampled
 from izmp_dynamics.compare.table import (
-    _means,
     as_table,
     escaped,
     of_all,
@@ -140,14 +139,6 @@ def test_a_recording_too_short_for_its_fluctuation_has_no_interval():
     assert np.isnan(over_time(time, drift).half).all()
     assert np.isnan(of_all(np.full(9, np.nan)).half)
     assert of_all(np.zeros(9)).half == 0.0
-
-
-def test_a_stride_that_is_hardly_known_does_not_count():
-    rows = np.ones((4, PHASES))
-    rows[1, 5:] = np.nan
-    rows[2, :5] = np.nan
-    rows[3] = np.nan
-    np.testing.assert_array_equal(_means(rows), [1.0, np.nan, 1.0, np.nan])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from izmp_dynamics.base.errors import BagError, IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.draft.feet import _fitted_ball
-from izmp_dynamics.draft.links import matching, mirrored, words
+from izmp_dynamics.draft.links import matching, mirrored
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.model.robot_file import load_robot_file
 
@@ -357,11 +357,6 @@ def test_topics_and_links_are_matched_by_the_words_for_the_sides(topic, link):
     links = ['l_sole', 'r_sole', 'FL_FOOT', 'FR_FOOT', 'HL_foot', 'HR_foot']
     pair = links[:2] if link == 'l_sole' else links[2:]
     assert matching(topic, pair) == link
-
-
-def test_the_same_side_has_the_same_words():
-    assert words('front_left') == words('FL') == words('lf')
-    assert words('rear_right') == words('RR') == words('hind/right') == words('br')
 
 
 @pytest.mark.parametrize('name', ['human_bowing', 'icub_walking_wrench', 'icub_steps'])

@@ -7,17 +7,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.verdict.capture import _velocity
 from izmp_dynamics.verdict.events.event import (
     KINDS,
     STEPS,
     Event,
-    edge_towards,
     event_message,
     from_where,
-    where_to,
 )
-from izmp_dynamics.verdict.events.fall import _for_good, _impact
 from izmp_dynamics.verdict.events.find import _excursions
 from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import Scene
@@ -232,29 +228,6 @@ def test_without_a_support_polygon_there_is_no_point_of_no_return(nothing):
     assert found[0].sentence.startswith('The robot sinks, impact 0.')
 
 
-def test_a_margin_that_is_not_known_is_not_below_zero():
-    margin = np.array([0.1, np.nan, np.nan, -0.01, np.nan, -0.05])
-    assert _for_good(margin, np.arange(6)) == 3
-    assert _for_good(margin, np.arange(3)) is None
-
-
-def test_what_never_sinks_has_no_impact():
-    time = np.arange(5.0)
-    assert _impact(time, np.array([0.0, np.nan, -0.2, -0.1, -0.3]), 2, 4) is None
-
-
-def test_velocity_is_against_the_ground_while_the_root_yaws():
-    """The position is 0.1 m ahead of the sole and moves to its left at 0.05 m/s."""
-    time = 0.008 * np.arange(100)
-    yaw = 0.3 + 1.5 * time
-    R = np.stack([np.cos(yaw), np.sin(yaw), -np.sin(yaw), np.cos(yaw)], axis=1).reshape(-1, 2, 2)
-    in_sole = np.column_stack([np.full(100, 0.1), 0.05 * time])
-    velocity = _velocity(time, np.einsum('kij,kj->ki', R, in_sole), R[:, :, 0], 2)
-    np.testing.assert_allclose(
-        np.einsum('kji,kj->ki', R, velocity)[5:-5], np.tile([0.0, 0.05], (90, 1)), atol=2e-4
-    )
-
-
 def test_without_the_centre_of_mass_there_is_an_excursion_and_no_fall():
     evaluation = standing(offset=bump(9.4, 1.0, 0.3), cop_limit=0.4)
     unknown = replace(evaluation, com=np.full_like(evaluation.com, np.nan))
@@ -403,11 +376,6 @@ def test_on_ice_feet_slip_as_far_as_they_do(slippery):
 )  # fmt: skip
 def test_directions_are_seen_from_the_robot(force, words):
     assert from_where(np.array(force, float)) == f'from {words}'
-
-
-def test_ways_and_edges_in_words():
-    assert where_to(np.array([-1.0, -0.6])) == 'back and to the right'
-    assert edge_towards(np.array([-1.0, 0.9])) == 'rear'
 
 
 def test_a_message_has_exact_stamps_and_leaves_out_what_is_not_known():

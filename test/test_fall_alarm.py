@@ -8,9 +8,7 @@ from izmp_dynamics.stability.fall_alarm import Balance, FallAlarm
 from izmp_dynamics.stability.fall_probability import (
     ALL_AROUND,
     DIRECTIONS,
-    capture_point,
     offset_of_fall,
-    pendulum_rate,
     reach,
     reach_of_feet,
     weights,
@@ -63,14 +61,6 @@ def tipping(offset, seconds=2.0):
     fallen = np.interp(0.25 * np.pi * HEIGHT, com - edge, time)
     zero = np.zeros_like(com)
     return np.stack([com, zero], 1), np.stack([velocity, zero], 1), fallen
-
-
-def test_at_rest_the_capture_point_is_below_the_centre_of_mass():
-    rate = pendulum_rate(HEIGHT, G)
-    assert rate == pytest.approx(RATE)
-    assert np.isnan([pendulum_rate(height, G) for height in (0.0, -1.0, np.nan)]).all()
-    assert capture_point(0.1, 0.0, rate) == 0.1
-    assert capture_point(0.1, 0.2, rate) == pytest.approx(0.1 + 0.2 / RATE)
 
 
 def test_the_offset_of_a_fall_is_that_of_a_pendulum():

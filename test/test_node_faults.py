@@ -9,6 +9,8 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.nodes.messages import message_class
+from izmp_dynamics.results.topics import TOPICS
 
 from .node_processes import (
     GRAPH,
@@ -25,43 +27,24 @@ from .node_processes import (
 SECOND = 10**9  # [ns]
 
 
-def outputs():
-    """Every topic that the graph publishes, but for TF."""
-    from diagnostic_msgs.msg import DiagnosticArray
-    from geometry_msgs.msg import (
-        AccelStamped,
-        PointStamped,
-        PolygonStamped,
-        TwistStamped,
-        Vector3Stamped,
-        WrenchStamped,
-    )
-    from nav_msgs.msg import Odometry
-    from std_msgs.msg import Float64
-    from trajectory_msgs.msg import JointTrajectory
-    from visualization_msgs.msg import MarkerArray
+OTHERS = {
+    'support_polygon': 'geometry_msgs/msg/PolygonStamped',
+    'markers': 'visualization_msgs/msg/MarkerArray',
+    'diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
+}
+ELSEWHERE = (
+    'feet/contact_probability',
+    'feet/estimated_wrenches',
+    'fall_probability',
+    'fall_alarm',
+)
 
-    return {
-        '/mr_ad/izmp': PointStamped,
-        '/ir_md/izmp': PointStamped,
-        '/cop': PointStamped,
-        '/com': PointStamped,
-        '/mr_ad/contact_wrench': WrenchStamped,
-        '/ir_md/contact_wrench': WrenchStamped,
-        '/feet/contact_wrench': WrenchStamped,
-        '/external_wrench': WrenchStamped,
-        '/mr_ad/momentum_rate': WrenchStamped,
-        '/ir_md/momentum_rate': WrenchStamped,
-        '/joint_kinematics': JointTrajectory,
-        '/root_acceleration': AccelStamped,
-        '/root_twist': TwistStamped,
-        '/odom': Odometry,
-        '/support_polygon': PolygonStamped,
-        '/margin': Float64,
-        '/gap': Vector3Stamped,
-        '/markers': MarkerArray,
-        '/diagnostics': DiagnosticArray,
-    }
+
+def outputs():
+    """Topics of results with their types; those on a moving ground are not published here."""
+    found = {name: topic.msgtype for name, topic in TOPICS.items() if topic.frame != 'ground'}
+    found = {name: kind for name, kind in found.items() if name not in ELSEWHERE} | OTHERS
+    return {f'/{name}': message_class(kind) for name, kind in found.items()}
 
 
 PATIENT = 'result_age_limit:=1000.0'

@@ -75,13 +75,6 @@ def test_what_the_paper_leaves_ideal_is_ideal(run, noisy):
     assert np.abs(noisy.position - run.position).max() < 0.01
 
 
-def test_the_seed_decides(run, noisy):
-    again, other = add_noise(run, FILE, XSENS, 3), add_noise(run, FILE, XSENS, 4)
-    assert np.array_equal(again.imu.angular_velocity, noisy.imu.angular_velocity)
-    assert np.array_equal(again.position, noisy.position)
-    assert (other.imu.angular_velocity != noisy.imu.angular_velocity).all()
-
-
 def test_a_lower_rate_has_less_noise(noisy):
     slow = simulate(
         planned(steps=6).plan, build_mujoco(FILE), sampling=Sampling(divisor=4, settle=0.2)

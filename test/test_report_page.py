@@ -1,6 +1,5 @@
 import errno
 import json
-import os
 import re
 import stat
 import sys
@@ -274,14 +273,6 @@ def test_what_lies_outside_the_view_is_said(reports):
     assert all(share < 0.01 for shares in calm.values() for share in shares.values())
 
 
-def test_a_wild_method_does_not_scale_the_view(tmp_path):
-    def view(noise):
-        _, _, html = written(walking(noise={'ir_md': noise}), tmp_path / str(noise))
-        return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', html).group(1))
-
-    assert view(30.0) < 2.0 * view(0.003)
-
-
 def test_names_from_outside_are_escaped(tmp_path):
     evaluation = walking(duration=3.0)
     foot = evaluation.feet[0]
@@ -330,19 +321,6 @@ def test_a_folder_that_is_a_file_is_a_sentence(tmp_path):
     with raising(ReportError, 'cannot_write', path=place, errno=errno.EEXIST):
         write_report(walking(duration=1.0), place)
     assert issubclass(ReportError, IzmpError)
-
-
-def test_a_failure_leaves_the_old_report_and_nothing_else(tmp_path, monkeypatch):
-    write_report(walking(duration=1.0), tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def full_disk(*_):
-        raise OSError(28, 'No space left on device')
-
-    monkeypatch.setattr(os, 'replace', full_disk)
-    with raising(ReportError, 'cannot_write', path=tmp_path, errno=errno.ENOSPC):
-        write_report(standing(duration=1.0), tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from izmp_dynamics.pages import styles
 from izmp_dynamics.report.plots import envelope, robust_limits, share_outside
 from izmp_dynamics.verdict.timeline import Timeline
 
@@ -27,19 +26,6 @@ def test_envelope_keeps_the_extremes_and_stays_short(signal, bins):
         assert np.nanmax(drawn) == np.nanmax(signal)
     else:
         assert not np.isfinite(drawn).any()
-
-
-def test_envelope_of_a_long_signal_keeps_every_peak_in_its_place():
-    signal = np.zeros(100_000)
-    peaks = np.array([12_345, 54_321, 99_998])
-    signal[peaks] = [5.0, -3.0, 7.0]
-    timeline = timeline_of(len(signal))
-    time, drawn = envelope(timeline, signal, 500)
-    assert len(drawn) == 1000
-    width = timeline.duration / 500
-    for peak in peaks:
-        nearest = time[drawn == signal[peak]]
-        assert np.abs(nearest - timeline.time[peak]).min() <= width
 
 
 @pytest.mark.parametrize('count', [200, 20_000])
@@ -79,32 +65,3 @@ def test_limits_stay_within_their_bounds():
     assert low == pytest.approx(-1.0, abs=0.5)
     assert high == pytest.approx(2.0, abs=0.5)
     assert robust_limits([wild + 1000], bounds=(-1.0, 2.0)) == (-1.0, 2.0)
-
-
-def test_share_outside_ignores_nan():
-    assert share_outside(np.array([0.0, np.nan, 5.0, 1.0]), (-1.0, 2.0)) == pytest.approx(1 / 3)
-    assert share_outside(np.array([np.nan]), (0.0, 1.0)) == 0.0
-
-
-def test_calm_lines_are_layered_wide_to_thin_and_wild_ones_are_faint_behind():
-    calm = styles.back_to_front({'mr_ad': 0.001, 'ir_md': 0.002, 'cop': 0.0})
-    assert [name for name, _ in calm] == ['cop', 'ir_md', 'mr_ad']
-    widths = [style.width for _, style in calm]
-    assert widths == sorted(widths, reverse=True)
-    wild = styles.back_to_front({'mr_ad': 0.1, 'ir_md': 2.0, 'cop': 0.0})
-    assert [name for name, _ in wild] == ['ir_md', 'mr_ad', 'cop']
-    assert wild[0][1].width < styles.STYLES['ir_md'].width
-    assert wild[0][1].colour == 'ir-md'
-
-
-def test_restlessness_is_scale_free_and_ignores_gaps():
-    saw = np.tile([0.0, 1.0], 50)
-    assert styles.restlessness(saw, 10.0) == pytest.approx(0.1)
-    assert styles.restlessness(7 * saw, 70.0) == pytest.approx(0.1)
-    assert styles.restlessness(np.full(5, np.nan), 1.0) == 0.0
-    assert styles.restlessness(np.empty((0, 2)), 1.0) == 0.0
-    assert styles.restlessness(np.stack([saw, 0 * saw], 1), 10.0) == pytest.approx(0.1)
-
-
-def test_a_few_values_are_no_wild_line():
-    assert styles.restlessness(np.array([0.0, 1.0, 0.0]), 1.0) == 0.0

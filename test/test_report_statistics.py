@@ -68,16 +68,6 @@ def test_a_constant_offset_is_found_as_distance():
     assert nif.correlation_y == pytest.approx(1.0)
 
 
-def test_distances_do_not_depend_on_the_order():
-    scene = Scene(walking())
-    there, back = (
-        pair_statistics(scene, 'mr_ad', 'ir_md'),
-        pair_statistics(scene, 'ir_md', 'mr_ad'),
-    )
-    assert (there.mean, there.rms, there.largest) == (back.mean, back.rms, back.largest)
-    assert there.mean <= there.rms <= there.largest
-
-
 def test_the_point_between_the_feet_follows_their_load_split():
     scene = Scene(walking())
     follows = track_statistics(scene, 'cop').load_split_correlation

@@ -53,20 +53,3 @@ def test_no_instant_and_a_single_instant_have_no_time():
     assert np.isnan(timeline_of(0).share(np.ones(0, dtype=bool), np.ones(0, dtype=bool)))
     one = np.ones(1, dtype=bool)
     assert timeline_of(1).share(one, one) == 1.0
-
-
-@given(st.integers(1, 4), st.integers(20, 80))
-def test_spikes_far_apart_are_never_sustained(length, start):
-    mask = np.zeros(100, dtype=bool)
-    mask[start : start + length] = True
-    assert not timeline_of(100).sustained(mask).any()
-
-
-def test_a_stay_with_single_samples_of_noise_in_it_is_sustained():
-    mask = np.zeros(100, dtype=bool)
-    mask[40:60] = True
-    mask[[44, 50, 55]] = False
-    sustained = timeline_of(100).sustained(mask)
-    assert sustained[45:55].all()
-    assert not sustained[:36].any()
-    assert not sustained[66:].any()

@@ -2,8 +2,6 @@
 
 # ruff: noqa: PT012 (the body of the `with` statement under test belongs inside `raises`)
 
-import threading
-
 import pytest
 
 from izmp_dynamics.base.errors import ReplayError
@@ -91,31 +89,6 @@ def test_what_comes_in_the_last_moment_stays(tmp_path, monkeypatch):
         monkeypatch.setattr(type(place), 'rename', late)
     assert texts(place) == {'thesis.txt': 'mine'}
     assert texts(caught.value.data['kept']) == dict.fromkeys(RESULTS, 'new')
-
-
-def test_of_two_replays_into_one_place_one_ends_with_an_error(tmp_path):
-    both = threading.Barrier(2, timeout=60.0)
-    outcomes = []
-
-    def replay(text):
-        try:
-            with result_folder(tmp_path / 'out', overwrite=False) as folder:
-                fill(folder, text)
-                both.wait()
-            outcomes.append(text)
-        except ReplayError as error:
-            outcomes.append(error)
-
-    threads = [threading.Thread(target=replay, args=(text,)) for text in ('a', 'b')]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    (error,) = (outcome for outcome in outcomes if isinstance(outcome, ReplayError))
-    (published,) = (outcome for outcome in outcomes if isinstance(outcome, str))
-    assert texts(tmp_path / 'out') == dict.fromkeys(RESULTS, published)
-    other = {'a': 'b', 'b': 'a'}[published]
-    assert texts(error.data['kept']) == dict.fromkeys(RESULTS, other)
 
 
 def test_an_empty_folder_is_a_place(tmp_path):

@@ -9,13 +9,10 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
-from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from rosgraph_msgs.msg import Clock
 
 from izmp_dynamics.base.faults import Reason
-from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.process import shut_down, spin_on
 from izmp_dynamics.nodes.registry import node_class
@@ -165,48 +162,3 @@ def test_an_error_after_a_series_of_messages_leaves_all_topics_awake(node, monke
     node.handed_out()
     assert node.receiver.awaited is None
     assert sum(node.health.counts['joint_kinematics'].values()) == 1
-
-
-def test_when_clock_stands_still_no_subscription_is_replaced(node, monkeypatch):
-    """The recording is over; once time has gone on for a second, the silence is an error."""
-    node.set_parameters([Parameter('use_sim_time', value=True)])
-    publisher = node.create_publisher(Clock, '/clock', 10)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    replaced = []
-    monkeypatch.setattr(node.receiver, 'replace', lambda topic: replaced.append(topic))
-    monkeypatch.setattr(node, 'count_publishers', lambda topic: 1)
-
-    def go_on():
-        """Let a second of recorded time pass."""
-        before = node.get_clock().now()
-        stamp = (before + Duration(seconds=1.0)).to_msg()
-
-        def passed():
-            publisher.publish(Clock(clock=stamp))
-            executor.spin_once(0.1)
-            return node.get_clock().now() > before
-
-        assert wait_until(passed)
-
-    go_on()
-    stand(node, STEP)
-    for entry in node.health.inputs:
-        entry.received(STEP)
-    node.look_after(report=True)
-    node.health._moved -= 100.0
-    for entry in node.health.inputs:
-        entry.last -= 100.0
-    node.look_after(report=True)
-    assert not replaced
-    assert node.health.status().level == OK
-    go_on()
-    node.look_after(report=True)
-    assert not replaced
-    assert node.health.status().level == OK
-    for entry in node.health.inputs:
-        entry.last -= 100.0
-    go_on()
-    node.look_after(report=True)
-    assert replaced
-    assert node.health.status().level == ERROR
