@@ -207,6 +207,16 @@ def test_a_foot_sensor_that_does_not_fit_says_what_would(mapped, tmp_path, state
     assert says in str(caught.value)
 
 
+def test_a_number_says_whether_a_foot_carries_load_by_a_threshold_alone(mapped):
+    robot, bag = mapped
+    contact = FootContact('lowstate', LOW_STATE, 'imu_state.gyroscope[0]')
+    foot = dataclasses.replace(robot().feet[0], wrench=None, contact=contact)
+    file = dataclasses.replace(robot(), feet=(foot, *robot().feet[1:]))
+    (found,) = [each for each in check(bag, file).findings if each.kind == 'no_threshold']
+    assert "feet[l_foot].contact: 'imu_state.gyroscope[0]' of" in found.sentence
+    assert 'state loaded_above' in found.sentence
+
+
 POSITIONS, OMEGA, FORCE = 'positions', 'angular_velocity', 'linear_acceleration'
 MISTAKES = {
     'an unknown field': (POSITIONS, 'motor_state[0:31].angle', 'unknown_field', 'valid: mode, q'),

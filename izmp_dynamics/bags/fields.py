@@ -22,6 +22,7 @@ from izmp_dynamics.base.field_path import Step, Term
 
 _BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
 _WHOLE = tuple(f'{sign}int{bits}' for sign in ('', 'u') for bits in (16, 32, 64))
+_BYTES = ('bool', 'byte', 'char', 'int8', 'uint8')
 _TIME = 'builtin_interfaces/msg/Time'
 _STRUCT = {
     'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u2': 'H', 'u4': 'I',
@@ -39,6 +40,7 @@ class FieldNumbers:
     Attributes:
         width: how many numbers a message has.
         bits: size of the whole number that it is; None of several, or of floating-point numbers.
+        is_flag: whether all are of one byte: flags, or one of a few values.
 
     Raises:
         BagError: the type has no such field, or it is no number; the message says what is valid.
@@ -51,6 +53,7 @@ class FieldNumbers:
         self._scales = np.repeat(scales, [len(places) for places in of_terms])
         self._is_scaled = bool((self._scales != 1.0).any())
         self.width = len(self._places)
+        self.is_flag = all(base in _BYTES for _, _, base in self._places)
         path, _, base = self._places[0]
         digits = base.removeprefix('u').removeprefix('int') if 'int' in base else (
             _constants(typestore, msgtype, terms[0].steps[:-1]).get(bits_constant(path))

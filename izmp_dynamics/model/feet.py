@@ -162,8 +162,9 @@ class FootContact(FootScalar):
     def mapping(self) -> FieldMap | None:
         """Which field it is, and which of its values are those of a loaded foot."""
         found = super().mapping
-        above = self.loaded_above if self.loaded or self.loaded_above is not None else _BOOL
-        return found and dataclasses.replace(found, loaded=self.loaded, above=above)
+        flag = not self.loaded and self.loaded_above is None
+        above = _BOOL if flag else self.loaded_above
+        return found and dataclasses.replace(found, loaded=self.loaded, above=above, flag=flag)
 
 
 @dataclass(frozen=True)

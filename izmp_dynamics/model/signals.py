@@ -56,6 +56,7 @@ class FieldMap:
         order: of quaternions, one of `ORDERS`.
         loaded: values of a foot that carries load.
         above: from which number on it does; None: the number is its force.
+        flag: whether that is not stated, so that only a flag can be meant.
     """
 
     type: str
@@ -66,6 +67,7 @@ class FieldMap:
     order: str = ORDERS[0]
     loaded: tuple[float, ...] = ()
     above: float | None = None
+    flag: bool = False
 
 
 def field_map(

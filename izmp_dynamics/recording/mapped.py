@@ -130,6 +130,13 @@ class MappedMessages:
         for key, part in self._map.fields.items():
             numbers = self._find(typestore, key, part)
             self._check_width(key, numbers.width)
+            if self._map.flag and not numbers.is_flag:
+                raise ReplayError(
+                    f"{self._key}: '{part[0].path}' of {self._map.type} is a number, and no flag; "
+                    'state loaded_above, from which value on the foot carries load, or loaded, '
+                    'the values with which it does.',
+                    kind='no_threshold', key=self._key, field=part[0].path,
+                )  # fmt: skip
             self._places[key] = slice(width, width + numbers.width)
             terms += part
             width += numbers.width

@@ -203,21 +203,17 @@ REASONS = {
     ),
     'pushed/stepping': Reason(
         'disturbed',
-        'pushed {push.described} at {push.start:at}: at {at:at} the capture point was {depth:mm} '
-        'outside the feet that carried and those that came, and further steps brought it back.',
+        'pushed {push.described} at {push.start:at}: {left}, and further steps brought it back.',
         _CHECK_SIGNALS,
     ),
     'brief/stepping': Reason(
-        'marginal',
-        'at {at:at} the capture point was {depth:mm} outside the feet that carried and those that '
-        'came, and further steps brought it back.',
-        _CHECK_SIGNALS,
+        'marginal', '{left}, and further steps brought it back.', _CHECK_SIGNALS
     ),
     'stepping': Reason(
         'stable',
-        f'{_ON_LINES}, and the next feet came in time: at each of {{count}} touchdowns the '
-        'capture point was within the feet that carried and those that came, at the least '
-        '{capture_margin:mm} from their edge, at {at:at}.',
+        f'{_ON_LINES}, and the next feet came in time: each of {{count}} times that feet landed, '
+        'one or several together, the capture point was within the feet that carried and those '
+        'that came, at the least {capture_margin:mm} from their edge, at {at:at}.',
     ),
     'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
     'inside': Reason(

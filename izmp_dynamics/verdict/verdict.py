@@ -29,6 +29,7 @@ from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.held_joints import unknown_foot
+from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.capture import capture_margins
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, worded
@@ -49,7 +50,8 @@ from izmp_dynamics.verdict.reasons import (
 )
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics, pair_statistics
-from izmp_dynamics.verdict.stepping import all_measured, touchdowns
+from izmp_dynamics.verdict.stepping import Touchdowns, all_measured, touchdowns
+from izmp_dynamics.verdict.timeline import Mask
 
 STEPS = 2
 """So often feet come to a robot on a line or a point if it steps."""
@@ -341,10 +343,34 @@ def _stepping(
         ends = 'open_end', {'signs': 'its capture point is outside the feet that come'}
     if ends is not None:
         return ends
+    push, left = _stepped_out(scene, track, forces, steps)
+    if left:
+        return f'{"pushed" if push else "brief"}/stepping', data | {'push': push, 'left': left}
+    return 'stepping', data | {'share': share, 'count': len(steps.time)}
+
+
+def _stepped_out(
+    scene: Scene, track: TrackStatistics, forces: ExternalForces, steps: Touchdowns
+) -> tuple[PushStatistics | None, str]:
+    """What left the feet of a robot that trots, although its next feet came, and what pushed."""
+    worst = int(np.argmin(steps.margin))
+    at, margin = float(steps.time[worst]), float(steps.margin[worst])
     if margin < 0.0:
         push = forces.largest_within(at - scene.falls_for, at)
-        return f'{"pushed" if push else "brief"}/stepping', data | {'push': push, 'depth': -margin}
-    return 'stepping', data | {'share': share, 'count': len(steps.time)}
+        return push, f'at {instant(at)} the capture point was {mm(-margin)} outside {_OLD_AND_NEW}'
+    depths = [_depth_during(scene, track, each, steps.longest) for each in forces.pushes]
+    if max(depths, default=0.0) > TOLERANCE:
+        push, depth = forces.pushes[int(np.argmax(depths))], mm(max(depths))
+        return push, f'the {track.described} was {depth} outside {_OLD_AND_NEW} meanwhile'
+    if scene.fall_risk is not None and scene.fall_risk[1].any():
+        row = int(np.argmax(scene.fall_risk[1]))
+        at, largest = float(scene.timeline.time[row]), probable(scene, scene.fall_risk[1])
+        push = forces.largest_within(at - scene.falls_for, at)
+        return push, f'at {instant(at)} the fall alarm was raised ({largest})'
+    return None, ''
+
+
+_OLD_AND_NEW = 'the feet that carried and those that came'
 
 
 def _feet_doubtful(scene: Scene, track: TrackStatistics) -> _Answer | None:
@@ -434,7 +460,7 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
         yield f'the fall alarm is raised from {instant(begin)} on ({last})'
 
 
-def probable(scene: Scene, rows: Indices | slice) -> str:
+def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
     """State the largest probability of a fall at some instants, and whether it is doubtful."""
     probability, assumed = scene.evaluation.fall_probability, scene.evaluation.fall_assumed
     largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))
@@ -534,17 +560,27 @@ def _pushed_briefly(
     return _ends_soon_after(scene, [push for _, push in outside]) or pushed
 
 
-def _depth_during(scene: Scene, track: TrackStatistics, push: PushStatistics) -> float:
+def _depth_during(
+    scene: Scene, track: TrackStatistics, push: PushStatistics, reach: float | None = None
+) -> float:
     """How far outside the point lies on average while something pushes, less its error [m].
 
     Each instant by the soles that carry at it: a push may lift a foot, so that the point is where
-    this stood just before, and the robot on the edge of the other one.
+    this stood just before, and the robot on the edge of the other one. With a `reach` [s] by all
+    that carry from so long before the push to so long after it.
     """
-    begin, end = np.searchsorted(scene.timeline.time, [push.start, push.start + push.duration])
-    rows = begin + np.flatnonzero(scene.judged(track.name)[begin:end])
-    if not len(rows):
+    evaluation, end = scene.evaluation, push.start + push.duration
+    rows, found = scene.timeline.within(push.start, end), evaluation.tracks[track.name]
+    margin = np.where(scene.judged(track.name), found.margin, np.nan)[rows]
+    if reach is not None:
+        near = scene.timeline.within(push.start - reach, end + reach)
+        carries = [foot.loaded[near].any() for foot in evaluation.feet]
+        soles = tuple(foot.sole[rows] for foot in evaluation.feet)
+        counts = np.tile(carries, (len(margin), 1))
+        (margin,) = margins((found.point[rows],), soles, counts, evaluation.normal[rows])
+    if not np.isfinite(margin).any():
         return -np.inf
-    depth = -float(scene.evaluation.tracks[track.name].margin[rows].mean())
+    depth = -float(np.nanmean(margin))
     return depth - float(np.hypot(track.error.scatter, np.nan_to_num(track.error.slow)))
 
 

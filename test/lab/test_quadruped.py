@@ -141,6 +141,33 @@ def test_a_capture_point_outside_the_next_feet_is_no_stable_trot(
     assert (verdict.state, verdict.reason) == expected, verdict.text
 
 
+@pytest.mark.parametrize(
+    ('begin', 'expected', 'says'),
+    [
+        (2.52, ('disturbed', 'pushed'), 'at 2.52 s the fall alarm was raised'),
+        (1.9, ('marginal', 'brief'), 'at 1.90 s the fall alarm was raised (probability 98.0 %)'),
+        (None, ('disturbed', 'pushed'), 'outside the feet that carried and those that came meanw'),
+    ],
+)
+def test_feet_that_come_in_time_explain_neither_an_alarm_nor_a_push_beyond_all(
+    evaluated, begin, expected, says
+):
+    time = evaluated.time
+    if begin is None:
+        about = (time > 2.49) & (time < 2.61)
+        track = evaluated.tracks['mr_ad']
+        further = track.point + 0.08 * about[:, None] * np.array([0.0, -1.0, 0.0])
+        tracks = evaluated.tracks | {'mr_ad': dataclasses.replace(track, point=further)}
+        changed = dataclasses.replace(evaluated, tracks=tracks)
+    else:
+        alarm = (time >= begin) & (time < begin + 0.5)
+        probability = np.where(alarm, 0.98, evaluated.fall_probability)
+        changed = dataclasses.replace(evaluated, fall_alarm=alarm, fall_probability=probability)
+    verdict = summary_of(changed).verdict
+    assert (verdict.state, verdict.reason) == expected, verdict.text
+    assert says in verdict.sentence
+
+
 LEGS = ('FL', 'FR', 'RL', 'RR')
 
 
