@@ -57,14 +57,13 @@ def test_an_excursion_that_is_less_than_its_uncertainty_is_none():
         assert len([*_excursions(scene, uncertain, forces)]) == count
 
 
-def test_the_significance_of_an_excursion_is_in_standard_deviations_per_axis():
-    """Beyond the usual uncertainty are 5 % of a normal distribution; a push is no error."""
+def test_a_page_has_one_significance_and_one_instant_of_an_excursion():
     summary = summary_of(standing(duration=5.0, offset=bump(2.0, 0.35, 0.25)))
-    (found,) = (event for event in summary.events if event.kind == 'excursion')
-    sigma = found.size / found.significance
-    error = summary.tracks[found.subject].error
-    assert error.uncertainty > 0.1  # the push
-    assert np.exp(-0.5 * (error.usual / sigma) ** 2) == pytest.approx(0.05, rel=1e-3)
+    found = {event.kind: event for event in summary.events}
+    (listed,) = summary.judged.excursions
+    assert found['excursion'].significance == listed.significance
+    assert summary.verdict.margin == -listed.depth == summary.judged.averaged_margin
+    assert summary.verdict.margin_time == listed.deepest == found['lowest margin'].begin
 
 
 def test_an_excursion_that_a_push_made_says_so():

@@ -61,7 +61,7 @@ OUTSIDE = {
     'brief': (bump(3.2, 0.2, 0.13), 0.2, 'marginal', 'brief', 'too short to tip the robot'),
     'pushed': (bump(3.2, 0.2, 0.17), None, 'disturbed', 'pushed', 'not enough to tip it'),
     'hard': (bump(4.0, 0.35, 0.25), None, 'disturbed', 'pushed', 'at least 98 mm inside'),
-    'tips': (bump(6.0, 0.8, 0.19), 0.149, 'unstable', 'tipping', 'for 0.76 s at 6.04 s'),
+    'tips': (bump(6.0, 0.8, 0.19), 0.149, 'unstable', 'tipping', 'for 0.76 s from 6.04 s on'),
     'edge': (bump(3.2, 0.6, 0.093), 0.2, 'stable', 'inside', 'or within 5.0 mm of its edge'),
     'near': (bump(3.2, 1.2, 0.085), None, 'stable', 'inside', 'uncertainty, but the measured CoP'),
 }
@@ -138,7 +138,7 @@ def test_the_card_of_the_margin_shows_the_excursion_that_decides():
     card = cards(report)[0]
     assert f'by up to {card.value.lstrip("−")} ' in report['verdict']['sentence']
     when = card.note.rpartition('; ')[2]
-    assert f' {when}, by up to' in report['verdict']['sentence']
+    assert f') {when}:' in report['verdict']['sentence']
 
 
 @pytest.mark.parametrize(('bandwidth', 'slow'), [(1.3, True), (4.0, False)])

@@ -180,6 +180,28 @@ def test_a_foot_sensor_that_stops_leaves_no_flight_at_the_end(made):
     assert 'unloaded_at_end' not in keys(summary)
 
 
+FEET = ('feet[l_foot]', 'feet[r_foot]')
+
+
+@pytest.mark.parametrize(
+    ('names', 'factor', 'key', 'says'),
+    [
+        (FEET, 3.0, 'mean_foot_force', 'measure 776.7 N on average, the weight is 270.7 N'),
+        (FEET, 0.3, 'mean_foot_force', 'the weight is 270.7 N'),
+        (('imu',), 0.1, 'forces_contradict', 'and the motion requires 27.'),
+    ],
+)
+def test_feet_that_contradict_newton_leave_no_verdict(made, alone, names, factor, key, says):
+    def scale(signals):
+        for name in names:
+            signals[name].values[:, -6 if name in FEET else -3 :] *= factor
+
+    summary = made(f'forces times {factor}', scale, alone)
+    assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'input_wrong')
+    assert keys(summary) == [key]
+    assert says in summary.verdict.sentence
+
+
 def test_noise_and_bias_are_no_push(made, turned):
     for summary in (made('noisy', noisy_encoders()), turned):
         assert summary.pushes == ()

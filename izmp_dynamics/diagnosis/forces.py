@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import (
@@ -28,6 +30,9 @@ TILT_TOLERANCE = 10.0
 
 MASS_BELOW = 0.25
 """So far from the weight a sum may be for want of what is below sensors: no other unit [-]."""
+
+CONTRADICTS = 2.0
+"""Ratio of measured and required force that neither a load nor a wrong mass explains [-]."""
 
 UNITS = {
     'kgf': 9.80665,
@@ -150,7 +155,12 @@ def feet_findings(
     if measured and len(measured) == len(feet):
         total = np.sum([foot.normal_force for foot in feet], axis=0)
         scalar = any(foot.sensor is None and foot.measured for foot in feet)
-        yield from _compare_with_weight(total[stands], weight, unused_wrenches, scalar)
+        wrong = [*_against_newton(evaluation, total, stands)]
+        usual = weight / CONTRADICTS < robust_mean(total[stands]) < weight * CONTRADICTS
+        if not (usual and wrong):
+            found = _compare_with_weight(total[stands], weight, unused_wrenches, scalar)
+            wrong = [replace(each, data={'certain': bool(wrong)}) for each in found]
+        yield from wrong
         yield from _exchanged(evaluation, total, stands)
         yield from _turned(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
@@ -253,6 +263,34 @@ def _compare_with_weight(
         f"{missing}Check the URDF's masses, a load that it does not have, offsets of the sensors, "
         'and the mass below them (below).',
     )
+
+
+def _against_newton(
+    evaluation: Evaluation, total: Array, stands: Flags | slice
+) -> Iterator[Finding]:
+    """Find feet whose normal force (K,) contradicts the motion: of that of a run it is as large.
+
+    For most of the time, as plates measure less where a foot stands beside them.
+    """
+    if 'mr_ad' not in evaluation.tracks:
+        return
+    weight = evaluation.total_mass * evaluation.gravity
+    force = np.einsum('ki,ki->k', evaluation.normal, evaluation.tracks['mr_ad'].wrench[:, :3])
+    carried = np.any([foot.loaded for foot in evaluation.feet], axis=0)
+    force, total = (np.where(carried, each, np.nan)[stands] for each in (force, total))
+    force, total = np.stack([force, total])[:, (force > LEAST_LOAD * weight) & np.isfinite(total)]
+    if not len(total):
+        return
+    low, high = np.percentile(total / force, [25.0, 75.0]).tolist()
+    if low > CONTRADICTS or high < 1.0 / CONTRADICTS:
+        yield Finding(
+            'forces_contradict',
+            'warning',
+            f'The feet measure {np.mean(total):.4g} N on average, and the motion requires '
+            f'{np.mean(force):.4g} N at the same instants; the weight is {weight:.1f} N.',
+            'Check units and scale of the force sensors and of the accelerometers, and whether '
+            'something else carries the robot or presses it down.',
+        )
 
 
 def _exchanged(evaluation: Evaluation, total: Array, stands: Flags | slice) -> Iterator[Finding]:

@@ -87,15 +87,6 @@ class TrackError:
         return float(np.hypot(self.bias_x, self.bias_y))
 
     @property
-    def sigma(self) -> float:
-        """Standard deviation per axis of the averaged point [m].
-
-        From `usual`, into which no push enters; without a CoP from `uncertainty`, with the bias
-        that is assumed.
-        """
-        return (self.usual if self.against == 'cop' else self.uncertainty) / _RAYLEIGH_95
-
-    @property
     def biased(self) -> bool:
         """Whether more of the averaged point's error is bias than noise."""
         return bool(self.slow / _RAYLEIGH_MEDIAN > 2.0 * self.averaged_scatter)
@@ -300,6 +291,7 @@ class Excursion:
         start: first instant outside [s].
         duration: time spent outside [s].
         depth: farthest distance outside [m].
+        deepest: when that is [s].
         throw: ∫ distance dt / √(h/g) [m]: how far it carries the capture point outwards.
         cop_margin: minimum margin of the averaged CoP meanwhile [m]; NaN without a CoP.
         cause: 'edge': nothing contradicts that the robot was on that edge; 'push': the CoP stayed
@@ -312,6 +304,7 @@ class Excursion:
     start: float
     duration: float
     depth: float
+    deepest: float
     throw: float
     cop_margin: float
     cause: str
@@ -360,6 +353,7 @@ def excursions_of(
                 start=float(timeline.time[run.start]),
                 duration=float(span.sum()),
                 depth=deepest,
+                deepest=float(timeline.time[run][depth.argmax()]),
                 throw=float((depth * span).sum()) / scene.time_constant,
                 cop_margin=cop_margin,
                 cause=cause,

@@ -47,8 +47,9 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 """Kinds of findings about a track."""
 
 FORBIDDING = (
-    'beyond_limits', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls', 'imu_turned',
-    'legs_exchanged', 'no_inertial', 'sole_off', 'tilted_force',
+    'beyond_limits', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
+    'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged', 'mean_foot_force',
+    'no_inertial', 'sole_off', 'tilted_force',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
 
@@ -60,8 +61,8 @@ MUCH_TOO_HIGH = 0.025
 
 KINDS = (
     *OF_TRACKS, *FORBIDDING, 'support_unknown', 'support_unknown_at_end', 'flight',
-    'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'mean_foot_force', 'push',
-    'unexplained_force', 'damaged_bag', 'soles_overlap',
+    'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'push', 'unexplained_force',
+    'damaged_bag', 'soles_overlap',
     Reason.IMU_CONTRADICTS.value,
 )  # fmt: skip
 """All kinds of findings."""
@@ -93,6 +94,8 @@ def _is_certain(finding: Finding, scene: Scene) -> bool:
     """Whether a finding leaves no other explanation."""
     if finding.kind == 'dead_contact':  # where it never says load, contact is estimated
         return bool(finding.data['says'])
+    if 'certain' in finding.data:
+        return bool(finding.data['certain'])
     if finding.kind == 'feet_exchanged':
         return bool(finding.data['follows'] < 0.0)
     if finding.kind == 'sole_off':

@@ -314,15 +314,16 @@ def left_polygon(track: TrackStatistics, excursions: Sequence[Excursion]) -> str
     return worded(
         'the {track.described} left the support polygon '
         + (
-            'for {total:s} at {worst.start:at}, by up to {depth:mm}{known}'
+            'for {total:s} from {worst.start:at} on, by up to {deepest.depth:mm}{known} at '
+            '{deepest.deepest:at}'
             if count == 1
-            else '{count:times}, for {total:s} in all and by up to {depth:mm}{known}, the worst '
-            'at {worst.start:at}'
+            else '{count:times}, for {total:s} in all and by up to {deepest.depth:mm}{known} at '
+            '{deepest.deepest:at}, the worst from {worst.start:at} on'
         ),
         track=track,
         count=count,
         total=sum(excursion.duration for excursion in excursions),
-        depth=max(excursion.depth for excursion in excursions),
+        deepest=max(excursions, key=lambda excursion: excursion.depth),
         known='' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})',
         worst=excursions[0],
     )

@@ -32,7 +32,7 @@ LEAST = 4.0
 LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foot_force', 'push')
 """Kinds of findings of the report that the last seconds are enough for."""
 
-OF_FORCES = ('foot_pulls', 'foot_unit', 'feet_exchanged', 'tilted_force')
+OF_FORCES = ('foot_pulls', 'foot_unit', 'forces_contradict', 'feet_exchanged', 'tilted_force')
 """Those of `izmp check`."""
 
 

@@ -101,7 +101,7 @@ class Verdict:
         margin: that decides [m]: where the robot trots that of the capture point at a touchdown;
             else, negative, of the deepest excursion that is not put down to an error, or without
             any the smallest of the averaged point; NaN without one.
-        margin_time: when, of an excursion when it began [s].
+        margin_time: when [s].
         margin_of: 'averaged point' or 'capture point'.
         room: half the smallest width of the support polygon, over the phases that last [m].
         time_constant: √(h/g) of the COM's initial height h [s].
@@ -244,7 +244,7 @@ def _deciding_margin(track: TrackStatistics | None, data: dict[str, Any]) -> dic
         decide = [found for found in track.excursions if found.cause != 'error']
         if decide:  # those put down to errors may be deeper
             deepest = max(decide, key=lambda found: found.depth)
-            margin, at = -deepest.depth, deepest.start
+            margin, at = -deepest.depth, deepest.deepest
     return {'margin': margin, 'margin_time': at, 'margin_of': of}
 
 

@@ -70,8 +70,6 @@ def player_document(
 ) -> dict[str, Any]:
     """Describe the recording for the page; the numbers go into `block`."""
     playback, worst = play_back(scene, summary.events), summary.verdict.margin_time
-    if summary.judged is not None and summary.verdict.margin_of != 'capture point':
-        worst = summary.judged.averaged_margin_time  # where it is deepest, not where that begins
     shapes: list[Shape] = []
     remark = 'The joints are not known, so the robot itself is not shown.'
     if scene.evaluation.motion is not None and playback.bodies.shape[1]:

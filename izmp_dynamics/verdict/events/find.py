@@ -90,11 +90,10 @@ def _pushes(forces: ExternalForces) -> Iterator[Event]:
 def _excursions(scene: Scene, judged: TrackStatistics, forces: ExternalForces) -> Iterator[Event]:
     """Make an event of each excursion of the judged track that its error does not explain.
 
-    The significance is its depth over the standard deviation per axis of the averaged point.
     An average reaches half of its base to either side, so an excursion may begin as long before
     its cause; a push is named if it acted meanwhile, or if it is within that of an excursion.
     """
-    name, sigma = 'CoP' if judged.name == 'cop' else 'IZMP', judged.error.sigma
+    name = 'CoP' if judged.name == 'cop' else 'IZMP'
     for found in excursions_of(scene, judged.name, judged.error, forces.about(scene)):
         error = judged.error
         known = error.usual if found.cause == 'push' else error.uncertainty  # pushes enter that
@@ -111,7 +110,7 @@ def _excursions(scene: Scene, judged: TrackStatistics, forces: ExternalForces) -
             reason = f'; the measured CoP is at the edge too{reason}'
         yield Event(
             found.start, found.start + found.duration, 'excursion', f'{outside}{reason}',
-            judged.name, found.depth, 'm', found.depth / sigma if sigma > 0 else np.nan,
+            judged.name, found.depth, 'm', found.significance,
         )  # fmt: skip
 
 
