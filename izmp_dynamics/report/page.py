@@ -176,8 +176,8 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
         )
         bar = Bar(end, low, high - low)
         note += f'; room {formatting.mm(room)}'
-    tone, word = ('bad', 'from') if margin < 0.0 else ('good', 'at')
-    return Card(title, formatting.margin_mm(margin), f'{note}; {word} {when}', tone, bar)
+    tone = 'bad' if margin < 0.0 else 'good'
+    return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone, bar)
 
 
 def _push_card(report: Mapping[str, Any]) -> Card:
