@@ -217,6 +217,10 @@ def reason(error: BaseException) -> str:
     """Return what an error of a file system says."""
     if isinstance(error, TimeoutError) or 'Timeout' in type(error).__name__:
         return f'nothing came for {SILENCE:.0f} s'
+    if 'Redirect' in type(error).__name__:
+        return 'the server redirects without end'
+    if status := getattr(error, 'status', 0):  # of a web server
+        return f'{status} {public(str(getattr(error, "message", "")))}'.rstrip()
     return public(str(getattr(error, 'strerror', None) or error)) or type(error).__name__
 
 
