@@ -8,6 +8,7 @@ import subprocess
 import pytest
 import yaml
 
+from izmp_dynamics.cli.main import _parser
 from izmp_dynamics.nodes.registry import NODES
 
 from .node_processes import ROOT
@@ -61,3 +62,14 @@ def test_the_image_that_is_built_without_a_target_is_the_package():
 def test_variables_that_choose_dependencies_are_those_of_package_xml():
     declared = re.findall(r'condition="\$(\w+) == yes"', (ROOT / 'package.xml').read_text('utf-8'))
     assert set(re.findall(r'(IZMP_\w+)=yes', DOCKERFILE)) <= set(declared)
+
+
+def test_all_kernels_are_compiled_into_the_volume_that_every_service_has():
+    lines = DOCKERFILE.splitlines()
+    (row,) = [k for k, line in enumerate(lines) if re.match('RUN .*ros2 run izmp_dynamics', line)]
+    command = lines[row].partition('izmp_dynamics izmp ')[2]
+    assert _parser().parse_args([command]).run.__module__.endswith('.compile_kernels')
+    (cache,) = re.findall(r'ENV NUMBA_CACHE_DIR=(\S+)', '\n'.join(lines[:row]))
+    assert f'VOLUME {cache}' in lines[row:]
+    ours = [s for s in COMPOSE['services'].values() if 'izmp_dynamics' in s['command'].split()]
+    assert all(service['volumes'] == [f'cache:{cache}'] for service in ours)
