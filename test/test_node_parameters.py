@@ -136,10 +136,9 @@ def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
         __contains__ = __call__
 
     before, value = acd.robot, acd.get_parameter('acd.window').value
-    for place in ('configure', '_check', '_settings'):
+    for place in ('configure', 'periods', '_settings'):
         with monkeypatch.context() as patched:
             log = Mock()
-            patched.setattr(acd._settings, '_log', log)
             patched.setattr(acd, 'get_logger', lambda log=log: log)
             patched.setattr(acd, place, Failing())
             (result,) = acd.set_parameters([Parameter('acd.window', value=11)])

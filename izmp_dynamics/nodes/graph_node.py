@@ -327,35 +327,37 @@ class GraphNode(TopicNode):
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply new settings if the stage can be made with them; else state why not."""
+        settings, names = self._settings, list[str]()
         try:
-            changed = [item.name for item in parameters if item.name in self._settings]
-            reason = refusal(self.task.node, changed)
-            if reason or not changed:
+            names += [item.name for item in parameters if item.name in settings]
+            reason = refusal(self.task.node, names)
+            if reason or not names:
                 return SetParametersResult(successful=not reason, reason=reason)
-            self._compile(self._settings.changed(parameters))
+            rig = self.sensors.frames.make(settings.changed(parameters))
+            if rig is not None:  # compile while messages are evaluated by the present ones
+                compile_stages(rig, given=self._given, computes=self.task.computes)
             with self._lock:
-                return self._settings.apply(parameters, self._check, self.configure)
-        except IzmpError as error:
-            return SetParametersResult(successful=False, reason=str(error))
+                robot = settings.changed(parameters)
+                for signal, period in self.periods():  # which may be known by now
+                    check_half_width(robot.filter.half_width, signal, period)
+                self.adopt(robot)
         except Exception as error:
-            self.get_logger().error(f'Parameters are refused.\n{traceback.format_exc()}')
-            return SetParametersResult(successful=False, reason=f'unexpected error: {error!r}')
-
-    def _compile(self, robot: RobotFile) -> None:
-        """Compile what these settings need while messages are evaluated by the others."""
-        rig = self.sensors.frames.make(robot)
-        if rig is not None:
-            compile_stages(rig, given=self._given, computes=self.task.computes)
+            reason = str(error)
+            if not isinstance(error, IzmpError):
+                self.get_logger().error(f'{names}: refused.\n{traceback.format_exc()}')
+                reason = f'unexpected error: {error!r}'
+            return SetParametersResult(successful=False, reason=reason)
+        self.get_logger().info(f'New values of {", ".join(names)}: resetting.')
+        return SetParametersResult(successful=True)
 
     def adopt(self, robot: RobotFile) -> None:
-        """Go on with another robot file, until `cleanup`; the stage is reset, as by settings."""
-        self.configure(robot)
+        """Go on with another robot file, until `cleanup`; with the one before if that fails."""
+        try:
+            self.configure(robot)
+        except Exception:
+            self.configure(self.robot)
+            raise
         self._settings.robot = robot
-
-    def _check(self, robot: RobotFile) -> None:
-        """Refuse settings that do not go with the signals, whose rates may be known by now."""
-        for signal, period in self.periods():
-            check_half_width(robot.filter.half_width, signal, period)
 
     def look_after(self, report: bool) -> None:
         """Do what is due four times a second; `process.Running` calls it.

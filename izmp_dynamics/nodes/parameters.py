@@ -3,9 +3,8 @@
 import dataclasses
 import difflib
 import math
-import traceback
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
-    SetParametersResult,
 )
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -246,7 +244,7 @@ class NodeSettings:
     """
 
     def __init__(self, node: Node, sections: Iterable[str], file: RobotFile) -> None:
-        self._node, self._log = node, node.get_logger()
+        self._node = node
         self._settings = {item.name: item for item in setting_parameters(sections)}
         try:
             self.robot = with_values(file, dict(self._declared(file)))
@@ -257,9 +255,6 @@ class NodeSettings:
     def __contains__(self, name: str) -> bool:
         return name in self._settings
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._settings)
-
     def _declared(self, file: RobotFile) -> Iterator[tuple[str, Any]]:
         for name, item in self._settings.items():
             default = value_of(file, name)
@@ -268,7 +263,7 @@ class NodeSettings:
 
     def undeclare(self) -> None:
         """Withdraw the parameters."""
-        for name in filter(self._node.has_parameter, self):
+        for name in filter(self._node.has_parameter, self._settings):
             self._node.undeclare_parameter(name)
 
     def changed(self, parameters: list[Parameter]) -> RobotFile:
@@ -281,44 +276,6 @@ class NodeSettings:
         return with_values(
             self.robot, {name: self._settings[name].checked(v) for name, v in wanted.items()}
         )
-
-    def apply(
-        self,
-        parameters: list[Parameter],
-        check: Callable[[RobotFile], None],
-        configure: Callable[[RobotFile], None],
-    ) -> SetParametersResult:
-        """Apply new values if the node can be configured with them; the old ones again if not.
-
-        Args:
-            parameters: of which those that are settings are applied.
-            check: refuses a robot file by an exception, and changes nothing.
-            configure: likewise, but when it has begun to change the node.
-        """
-        begun = False
-        names = ', '.join(item.name for item in parameters if item.name in self)
-        try:
-            robot = self.changed(parameters)
-            check(robot)
-            begun = True
-            configure(robot)
-        except Exception as error:
-            reason = str(error)
-            if not isinstance(error, IzmpError):
-                self._log.error(f'{names}: refused.\n{traceback.format_exc()}')
-                reason = f'unexpected error: {error!r}'
-            if begun:
-                self._restore(configure)
-            return SetParametersResult(successful=False, reason=reason)
-        self.robot = robot
-        self._log.info(f'New values of {names}: resetting.')
-        return SetParametersResult(successful=True)
-
-    def _restore(self, configure: Callable[[RobotFile], None]) -> None:
-        try:
-            configure(self.robot)
-        except Exception:
-            self._log.error(f'The values of before do not work:\n{traceback.format_exc()}')
 
 
 def stated_robot(node: Node) -> RobotFile:
