@@ -26,6 +26,7 @@ from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
 from izmp_dynamics.diagnosis.signals import health_findings, signal_findings, stuck_findings
+from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
@@ -101,7 +102,7 @@ def check(
             evaluator, collector = make_evaluator(recording), Collector(recording)
             for results in evaluate_recording(recording, evaluator, progress):
                 collector.add(results)
-            found = [*signal_findings(recording)]
+            found = [*signal_findings(recording), *unit_findings(*collector.unit_rates)]
             evaluation = collector.evaluation(evaluator, doubts=[*findings, *found])
             signals = evaluation.health
             findings += [

@@ -25,6 +25,7 @@ from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
 from izmp_dynamics.diagnosis.signals import outages, signal_findings, stuck_findings
+from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf
@@ -183,6 +184,7 @@ def _evaluated(
         write(results)
         collector.add(results)
     found = [each for each in signal_findings(recording) if each.level == 'warning']
+    found += unit_findings(*collector.unit_rates)
     notes = (
         *([choice.text] if choice and choice.notable else []),
         *([late.text] if late else []),

@@ -346,6 +346,7 @@ def test_joints_of_two_publishers_are_all_in_a_segment(joints, apart):
         model=SimpleNamespace(total_mass=1.0),
         robot=SimpleNamespace(gravity=9.81, imu=Imu()),
         feet=(),
+        units={},
     )
     signals = {
         'joints': Samples(stamps, np.where(published, motion, np.nan)),

@@ -11,6 +11,14 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.base.rotations import angles, from_rpy
+from izmp_dynamics.calibration.calibrate import CUTOFF, _with_units
+from izmp_dynamics.calibration.files import corrected_robot
+from izmp_dynamics.calibration.inertias import link_inertias
+from izmp_dynamics.calibration.parameters import make_layout
+from izmp_dynamics.calibration.segments import cut_segments, prepare
+from izmp_dynamics.calibration.solver import estimate
+from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -18,7 +26,9 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.recording.replay import _unit_rates
 from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.verdict.findings import FORBIDDING
 
 from .command_line import izmp
 from .node_processes import ROOT, Processes
@@ -214,6 +224,66 @@ def test_a_silent_unit_is_counted_and_its_link_follows_from_the_joints(walk, sig
     faults = evaluator.faults['segments[l_foot]']
     assert 100 <= faults[Fault(Reason.NO_SAMPLE)] <= 151
     assert not evaluator.faults['segments[trunk]']
+
+
+def joint_rates(file, signals, **changes):
+    """Rates of the units and of their links, as a replay collects them."""
+    result, evaluator = evaluated(file, signals, **changes)
+    rates = _unit_rates(result, evaluator.rig, slice(None, None, 10))
+    return tuple(evaluator.rig.units), rates[:, 0], rates[:, 1]
+
+
+def test_exchanged_and_turned_units_are_named(walk, signals):
+    _, file = walk
+    legs = ('l_thigh', 'r_thigh', 'l_shank')
+    some = tuple(bare(unit) for unit in file.segments if unit.link in legs)
+    assert not list(unit_findings(*joint_rates(file, signals, segments=some)))
+    one, other = (f'segments[{link}]' for link in legs[:2])
+    exchanged = signals | {one: signals[other], other: signals[one]}
+    (found,) = unit_findings(*joint_rates(file, exchanged, segments=some))
+    assert found.kind == 'units_exchanged'
+    assert "'l_thigh' and 'r_thigh'" in found.sentence
+    turned = tuple(
+        replace(unit, rotation=(0.6, 0.0, 0.0)) if unit.link == 'l_shank' else unit
+        for unit in some
+    )
+    (found,) = unit_findings(*joint_rates(file, signals, segments=turned))
+    assert (found.kind, found.subject) == ('unit_turned', 'l_shank')
+    assert {'unit_turned', 'units_exchanged'} <= set(FORBIDDING)
+
+
+def bare(unit):
+    return replace(unit, accelerometers=())
+
+
+def test_calibration_finds_how_units_are_mounted(walk, signals):
+    """Within 0.5° and 1 ms, from any rotation, and their places where they are asked for."""
+    _, file = walk
+    stated = {
+        'trunk': {'rotation': (0.02, 0.03, -0.05), 'delay': 0.004},
+        'l_thigh': {'rotation': (1.2, -0.4, 2.0), 'xyz': (0.03, 0.02, -0.05)},
+        'r_shank': {'delay': -0.012, 'rotation': (-3.0, 0.7, 0.5)},
+    }
+    units = tuple(
+        replace(bare(unit), **stated[unit.link]) for unit in file.segments if unit.link in stated
+    )
+    feet = tuple(replace(foot, wrench=None) for foot in file.feet)
+    robot = replace(file, segments=units, feet=feet, position=None)
+
+    def prepared(robot):
+        rig = make_rig(robot)
+        links = link_inertias(rig.model)
+        return rig, links, [prepare(p, rig, links, CUTOFF) for p in cut_segments(rig, signals)]
+
+    rig, _, parts = prepared(robot)
+    robot, notes = _with_units(robot, rig, parts)
+    assert len(notes) == 2
+    rig, links, parts = prepared(robot)
+    layout = make_layout(rig, links, 'trunk', ('units', 'unit_places'))
+    for unit in corrected_robot(robot, layout, estimate(parts, layout).x).segments:
+        assert angles(from_rpy(unit.rotation)[None])[0] < np.radians(0.5)
+        assert abs(unit.delay) < 1.05e-3  # half a step of the simulation is in the joints
+        assert np.linalg.norm(unit.xyz) < 0.02
 
 
 def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):

@@ -8,7 +8,10 @@ from functools import cache, partial
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
 from izmp_dynamics.calibration.files import Calibration, corrected_inertials, corrected_robot
 from izmp_dynamics.calibration.findings import result_of
@@ -20,8 +23,10 @@ from izmp_dynamics.calibration.parameters import (
     check_groups,
     make_layout,
 )
+from izmp_dynamics.calibration.residuals import Terms
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.diagnosis.filter_choice import with_filter
+from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
 from izmp_dynamics.engine.tasks import results
 from izmp_dynamics.model.robot_file import RobotFile
@@ -95,6 +100,8 @@ def estimate_corrections(
             )
         if find_ft_frame:
             notes = found
+        turned, more = _with_units(turned, rig, segments)
+        notes += more
         if turned != robot:
             robot, original = turned, segments
             rig, segments = _prepared(places, robot, model, client)
@@ -214,13 +221,45 @@ def _read(
     return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 
+def _with_units(
+    robot: RobotFile, rig: Rig, segments: Sequence[Instants]
+) -> tuple[RobotFile, list[str]]:
+    """Turn units on other links as gravity and the joints say; in sentences."""
+    links = tuple(rig.units)
+    if not links:
+        return robot, []
+    read, off = [], []
+    unit = np.array([1.0, 1.0 / robot.gravity])[:, None]
+    for part in segments:
+        turns = (rig.model.mount(k).body_R_frame.T @ mount.R for k, mount in rig.units.items())
+        blocks = [block.values for block in Terms.stated(part).units]
+        read += [unit * part.units[k].at(part.times).reshape(-1, 2, 3) for k in links]
+        off += [unit * v.reshape(-1, 2, 3) @ R for v, R in zip(blocks, turns, strict=True)]
+    joined = (np.stack([np.concatenate(each[k :: len(links)]) for k in range(len(links))], axis=2)
+              for each in (read, off))  # fmt: skip
+    measured, difference = (each.reshape(-1, len(links), 3) for each in joined)
+    turned, notes = {}, []
+    for finding in unit_findings(links, measured, measured - difference):
+        if finding.kind == 'units_exchanged':
+            raise CalibrationError(str(finding), kind=finding.kind)
+        turned[finding.subject] = finding.data['turn']
+        notes.append(f'{finding.sentence} That is corrected first.')
+    units = (
+        dataclasses.replace(
+            u, rotation=to_rpy(from_rpy(u.rotation) @ turned.get(u.link, np.eye(3)))
+        )
+        for u in robot.segments
+    )
+    return (dataclasses.replace(robot, segments=tuple(units)) if turned else robot), notes
+
+
 def _choices(wanted: tuple[str, ...] | None, rig: Rig) -> list[tuple[str, ...]]:
     """Groups to try; an IMU that is derived from the pose has neither mounting nor biases."""
     derived = rig.robot.imu.from_position
     if wanted is not None:
         return [tuple(g for g in wanted if not (derived and g in IMU_GROUPS))]
     if derived:  # too noisy to tell how sensors are turned
-        return [('delays', 'ft_offsets')]
+        return [('delays', 'ft_offsets', 'units')]
     choices = [DEFAULT_GROUPS]
     if any(foot.sensor and not foot.normal_only for foot in rig.feet):
         # a matrix holds rotation and gain, and a mass cannot be distinguished from a gain

@@ -23,7 +23,7 @@ from izmp_dynamics.calibration.result import CalibrationResult, render_html, ren
 from izmp_dynamics.model.feet import Foot, FootWrench
 from izmp_dynamics.model.packages import PACKAGE
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.sensors import Imu
+from izmp_dynamics.model.sensors import Imu, SegmentUnit
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.results.files import result_folder
@@ -70,6 +70,7 @@ def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
         position=position,
         imu=_imu(robot.imu, layout, x),
         feet=tuple(_foot(foot, layout, x) for foot in robot.feet),
+        segments=tuple(_unit(unit, layout, x) for unit in robot.segments),
     )
 
 
@@ -80,13 +81,30 @@ def corrected_inertials(layout: Layout, x: Array) -> dict[str, Array]:
     return {link: links[link].theta + change for link, change in changes.items() if change.any()}
 
 
+def _unit(unit: SegmentUnit, layout: Layout, x: Array) -> SegmentUnit:
+    name = f'segments[{unit.link}]'
+    shift = from_rpy(unit.rotation) @ layout.value(x, f'{name}.xyz', 3)
+    return dataclasses.replace(
+        unit,
+        **_mounting(unit, layout, x, name),
+        xyz=_numbers(np.add(unit.xyz, shift)),
+    )
+
+
+def _mounting(sensor: Imu | SegmentUnit, layout: Layout, x: Array, name: str) -> dict[str, Any]:
+    """Rotation and delay."""
+    turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
+    return {
+        'delay': _number(sensor.delay + layout.value(x, f'{name}.delay', 1)[0]),
+        'rotation': _numbers(to_rpy(from_rpy(sensor.rotation) @ turn)),
+    }
+
+
 def _imu(imu: Imu, layout: Layout, x: Array) -> Imu:
-    turn = Rotation.from_rotvec(layout.value(x, 'imu.rotation', 3)).as_matrix()
     return dataclasses.replace(
         imu,
-        delay=_number(imu.delay + layout.value(x, 'imu.delay', 1)[0]),
+        **_mounting(imu, layout, x, 'imu'),
         gyroscope_delay=_number(imu.gyroscope_delay + layout.value(x, LAG, 1)[0]),
-        rotation=_numbers(to_rpy(from_rpy(imu.rotation) @ turn)),
         gyroscope_bias=_numbers(
             np.add(imu.gyroscope_bias, layout.value(x, 'imu.gyroscope_bias', 3))
         ),

@@ -183,7 +183,7 @@ def _effects(segments: Sequence[Instants], best: Candidate) -> tuple[Effect, ...
 
     x, found = best.solution.x, []
     with_all = points(x)
-    for group in _groups(best):
+    for group in (name for name in _groups(best) if not name.startswith('unit')):
         shifts = points(np.where(best.layout.of_group(group), 0.0, x)) - with_all
         squares = [each[np.isfinite(each)] for each in (shifts**2).sum(axis=2)]
         moved = max(float(np.sqrt(each.mean())) if len(each) else 0.0 for each in squares)

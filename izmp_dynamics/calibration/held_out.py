@@ -225,8 +225,10 @@ def judge(
             matter: tuple[float, ...] = (LEAST_FORCE * weight, LEAST_ARM * weight)
             if rows.kind == 'gyroscope':
                 matter = (LEAST_RATE,)
-            if rows.kind == 'accelerometer':
+            if rows.kind in ('accelerometer', 'unit'):
                 matter = (LEAST_FORCE * rig.robot.gravity,)
+            if rows.kind == 'unit':
+                matter = (LEAST_RATE, *matter)
             for k, (columns, least) in enumerate(zip(rows.vectors, matter, strict=False)):
                 sums = found.setdefault((rows.name, k), _nothing(len(parts), size, least))
                 for part, of in enumerate(parts):

@@ -16,6 +16,7 @@ from izmp_dynamics.calibration.residuals import (
     required,
     residuals,
     tilts,
+    unit_block,
 )
 from izmp_dynamics.calibration.segments import RATE, Instants
 
@@ -35,7 +36,7 @@ HUBER = 1.345
 """Residuals beyond so many σ count linearly."""
 
 LEAST_NOISE = {'wrench': (0.05, 0.005), 'swing': (0.02, 0.002), 'gyroscope': (5e-4, 5e-4),
-               'accelerometer': (5e-3, 5e-3)}  # fmt: skip
+               'accelerometer': (5e-3, 5e-3), 'unit': (5e-4, 5e-3)}  # fmt: skip
 """Kind of residual → smallest σ of its first vector and of the second."""
 
 LEAST_ROWS = 10
@@ -155,7 +156,9 @@ def _jacobians(
         parameter, other = layout.parameters[k], x.copy()
         step = STEP * parameter.prior
         other[k] += step
-        if parameter.group == LEVEL:
+        if parameter.segment:
+            after = [unit_block(instants, layout, other, parameter.segment, terms.motion)]
+        elif parameter.group == LEVEL:
             changed = replace(terms, tilts=tilts(layout, other))
             after = residuals(instants, changed, forces=False)
         elif parameter.foot:
@@ -168,7 +171,8 @@ def _jacobians(
         else:
             after = residuals(instants, Terms.of(instants, layout, other))
         for block in after:
-            found[block.name][:, :, k] = (block.values - before[block.name]) / step
+            if parameter.segment or not block.name.startswith('unit['):
+                found[block.name][:, :, k] = (block.values - before[block.name]) / step
     if layout.inertias:
         for name, exact in inertia_jacobian(instants, terms.motion).items():
             if name in found:

@@ -14,11 +14,12 @@ from izmp_dynamics.calibration.inertias import SIZE, Divergence, LinkInertia, re
 from izmp_dynamics.pipeline.rig import Rig
 
 GROUPS = ('delays', 'imu_rotation', 'gyroscope_bias', 'accelerometer_bias', 'ft_offsets',
-          'ft_rotation', 'ft_scale', 'ft_matrix', 'payload', 'inertias')  # fmt: skip
+          'ft_rotation', 'ft_scale', 'ft_matrix', 'units', 'unit_places', 'payload',
+          'inertias')  # fmt: skip
 """Names for `--only`, in this order."""
 
 DEFAULT_GROUPS = tuple(
-    name for name in GROUPS if name not in ('ft_scale', 'ft_matrix', 'inertias')
+    name for name in GROUPS if name not in ('ft_scale', 'ft_matrix', 'inertias', 'unit_places')
 )
 """What is estimated unless stated otherwise."""
 
@@ -29,7 +30,8 @@ GAINS = ('ft_scale', 'ft_matrix')
 """Groups with what the readings of force sensors are multiplied by."""
 
 LEVEL = 'level'
-"""Group of what is not corrected: how far from level each sole is while it rests."""
+"""Group of what is not corrected: how far from level each sole is while it rests, and the biases
+of the units on other links."""
 
 POSE_DELAY = 'position.delay'
 """Name of the delay of a pose that an IMU is derived from."""
@@ -70,8 +72,16 @@ class Parameter:
     @property
     def foot(self) -> str:
         """Name of the foot that it is about; empty if there is none."""
+        return self._of('feet[')
+
+    @property
+    def segment(self) -> str:
+        """Link of the unit that it is about; empty if there is none."""
+        return self._of('segments[')
+
+    def _of(self, kind: str) -> str:
         begin, bracket, _ = self.name.partition('].')
-        return begin.removeprefix('feet[') if bracket and begin.startswith('feet[') else ''
+        return begin.removeprefix(kind) if bracket and begin.startswith(kind) else ''
 
 
 @dataclass(frozen=True)
@@ -219,6 +229,17 @@ def make_layout(
                 Parameter(f'feet[{foot.name}].tilt.{axis}', LEVEL, 'rad', LEVEL_PRIOR, LEVEL)
                 for axis in 'xy'
             ]
+    for unit in rig.units if {'units', 'unit_places'} & {*groups} else ():
+        name = f'segments[{unit}]'
+        add('units', f'{name}.delay', (), 's', 0.05)
+        add('units', f'{name}.rotation', axes, 'rad', 10.0 * DEGREE)
+        add('unit_places', f'{name}.xyz', axes, 'm', 0.1)
+        for what, of, prior in (
+            ('gyroscope_bias', 'rad/s', 1.0 * DEGREE),
+            ('accelerometer_bias', 'm/s²', 0.15),
+        ):
+            full = f'{name}.{what}'
+            parameters += [Parameter(f'{full}.{axis}', LEVEL, of, prior, LEVEL) for axis in axes]
     soles = tuple(foot.name for foot in rig.feet)
     estimated = links if 'inertias' in groups else ()
     return Layout(tuple(parameters), soles, by_name[payload_link], estimated)

@@ -4,6 +4,7 @@
     gyroscope     a foot rests: ω of the root = −ω of the foot against it
     accelerometer a foot rests on level ground: φ of the root from the leg and g along its normal
     swing         a foot is in the air: f − o = −(inertia of what is below the sensor)
+    unit          ω and φ of a unit on another link = those of the root carried over the joints
 
 Feet that measure the vertical force alone give three rows of the wrench, in the sole of the foot
 that carries: the horizontal forces, which are not known, have no part in them. Which foot rests is
@@ -50,7 +51,7 @@ class Block(NamedTuple):
     """Residuals of one kind.
 
     Attributes:
-        name: 'wrench', 'gyroscope[FOOT]', 'accelerometer[FOOT]' or 'swing[FOOT]'.
+        name: 'wrench', 'gyroscope[FOOT]', 'accelerometer[FOOT]', 'swing[FOOT]' or 'unit[LINK]'.
         rows: (K,) the instants that have it.
         values: (K, c), zero elsewhere.
     """
@@ -107,12 +108,14 @@ class Terms:
         required: wrenches.
         feet: foot → what its sensor measures.
         tilts: foot → (2,) how far its sole is from level while it rests, about its x and y [rad].
+        units: of the units on other links, what is left over.
     """
 
     motion: Motion
     required: Required
     feet: Mapping[str, Reading]
     tilts: Mapping[str, Array]
+    units: tuple[Block, ...]
 
     @classmethod
     def of(cls, instants: Instants, layout: Layout, x: Array) -> 'Terms':
@@ -123,6 +126,7 @@ class Terms:
             required(instants, layout, x, motion),
             {foot.name: read_foot(instants, layout, x, foot) for foot in instants.measured},
             tilts(layout, x),
+            tuple(unit_block(instants, layout, x, link, motion) for link in instants.units),
         )
 
     @classmethod
@@ -218,6 +222,28 @@ def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
     return Motion(phi, omega, alpha, omega @ R @ rig.imu.R.T)
 
 
+def unit_block(instants: Instants, layout: Layout, x: Array, link: str, motion: Motion) -> Block:
+    """(K, 6) ω and φ of a unit, less those that root and joints have there, in axes of the link.
+
+    For the parameters x (N,); `motion` is that of the root.
+    """
+    name, mount, rig = f'segments[{link}]', instants.rig.units[link], instants.rig
+    on, of = rig.model.mount(link), instants.moved[link]
+    R = on.body_R_frame.T @ mount.R
+    s = on.body_R_frame.T @ (mount.p - on.p_frame_in_body)
+    s = s + R @ layout.value(x, f'{name}.xyz', 3)
+    R = R @ Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
+    read = instants.units[link].at(instants.times + layout.value(x, f'{name}.delay', 1))
+    biases = [layout.value(x, f'{name}.{what}_bias', 3) for what in ('gyroscope', 'accelerometer')]
+    read = (read - np.concatenate(biases)).reshape(-1, 2, 3) @ R.T
+    arm, omega = of.R @ s, motion.omega
+    p, v = of.p + arm, of.v + cross(of.w, arm)
+    phi = motion.phi + cross(motion.alpha, p) + cross(omega, cross(omega, p) + 2.0 * v)
+    phi = phi + of.a + cross(of.wd, arm) + cross(of.w, cross(of.w, arm))
+    expected = np.stack([omega + of.w, phi], axis=1) @ of.R
+    return Block(f'unit[{link}]', np.ones(len(read), np.bool_), (read - expected).reshape(-1, 6))
+
+
 def read_foot(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Reading:
     """What the sensor of a foot measures for the parameters x (N,)."""
     name = f'feet[{foot.name}].wrench'
@@ -307,8 +333,8 @@ def in_sensor(instants: Instants, name: str, wrench: Array) -> Array:
 def residuals(
     instants: Instants, terms: Terms, rest: bool = True, forces: bool = True
 ) -> list[Block]:
-    """Residuals of feet at rest and of forces; of the wrench if all feet have sensors."""
-    found = []
+    """Residuals of units, feet at rest and forces; of the wrench if all feet have sensors."""
+    found = list(terms.units) if rest else []
     if forces and instants.all_measured:
         left = terms.required.above - measured_wrench(instants, terms.feet)
         if any(foot.normal_only for foot in instants.measured):

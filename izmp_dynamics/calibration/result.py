@@ -137,7 +137,7 @@ def sentences(result: CalibrationResult) -> list[str]:
     if not result.accepted:
         return [result.reason]
     lines = []
-    order = [effect.group for effect in result.effects] or list(result.groups)
+    order = dict.fromkeys([*(effect.group for effect in result.effects), *result.groups])
     moved = {effect.group: effect.izmp for effect in result.effects}
     for group in order:
         items: dict[str, list[Estimate]] = {}
@@ -155,11 +155,14 @@ def sentences(result: CalibrationResult) -> list[str]:
 def _sentence(group: str, item: str, used: Sequence[Estimate], result: CalibrationResult) -> str:
     sensor = _sensor(item)
     values = [estimate.value for estimate in used]
-    if group == 'delays':
+    kind = item.rpartition('.')[2] if group == 'units' else ''
+    if group == 'delays' or kind == 'delay':
         late = 'later' if values[0] > 0.0 else 'earlier'
         than = 'accelerometer' if item == LAG else 'joints'
         return f'The stamps of {sensor} are {_size(used[0])} {late} than those of the {than}'
-    if group in ('imu_rotation', 'ft_rotation'):
+    if group == 'unit_places':
+        return f'{_capital(sensor)} is elsewhere than stated, in its axes: {_axes(used)}'
+    if group in ('imu_rotation', 'ft_rotation', 'units'):
         angle = math.degrees(math.hypot(*values))
         return f'{_capital(sensor)} is turned by {angle:.2g}° against its frame: {_axes(used)}'
     if group in ('gyroscope_bias', 'accelerometer_bias'):
@@ -184,6 +187,8 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
 
 
 def _sensor(item: str) -> str:
+    if item.startswith('segments['):
+        return f"the unit on '{item[len('segments[') : item.rindex(']')]}'"
     if item.startswith('feet['):
         return f"the force sensor of foot '{item[len('feet[') : item.rindex(']')]}'"
     return {LAG: 'the gyroscope', POSE_DELAY: 'the pose'}.get(item, 'the IMU')

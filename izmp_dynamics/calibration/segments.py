@@ -97,6 +97,7 @@ class Segment:
         joints: (T, n) positions; joints without a publisher are at zero.
         imu: (T, 6) angular velocity [rad/s] and specific force [m/s²] in the axes of the sensor.
         feet: foot → (T, 6) wrench in the axes of its sensor's frame, as it acts on the robot.
+        units: link → (T, 6) as those of the IMU.
     """
 
     begin: int
@@ -104,6 +105,7 @@ class Segment:
     joints: Samples
     imu: Samples
     feet: Mapping[str, Samples]
+    units: Mapping[str, Samples]
 
     @property
     def duration(self) -> float:
@@ -122,7 +124,8 @@ def read_segments(
         model: its model.
 
     Returns:
-        The robot, prepared, and the segments in which joints, IMU and all feet's sensors publish.
+        The robot, prepared, and the segments in which joints, IMU, units and all feet's sensors
+        publish.
 
     Raises:
         IzmpError: if bag, joints or IMU cannot be used, or a joint above a sole is not recorded.
@@ -151,7 +154,7 @@ def read_segments(
 
 
 def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...]:
-    """Cut signals into segments in which joints, IMU and all feet's sensors publish.
+    """Cut signals into segments in which joints, IMU, units and all feet's sensors publish.
 
     Args:
         rig: the robot, prepared; what its file states about errors is taken out.
@@ -167,7 +170,11 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
         for foot in rig.feet
         if foot.sensor is not None
     }
-    return tuple(_cut(joints, imu, feet))
+    units = {
+        link: _usable(signals.get(mount.name), mount.correction, LARGEST_MOTION)
+        for link, mount in rig.units.items()
+    }
+    return tuple(_cut(joints, imu, feet, units))
 
 
 def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
@@ -229,10 +236,12 @@ def _credible(positions: Array) -> Flags:
     return flags
 
 
-def _cut(joints: Samples, imu: Samples, feet: Mapping[str, Samples]) -> Iterator[Segment]:
+def _cut(
+    joints: Samples, imu: Samples, feet: Mapping[str, Samples], units: Mapping[str, Samples]
+) -> Iterator[Segment]:
     """The times in which no signal has a gap, each joint being one."""
     columns = [joints.stamps[rows] for rows in _credible(joints.values).T if rows.any()]
-    signals = (*columns, imu.stamps, *(samples.stamps for samples in feet.values()))
+    signals = (*columns, imu.stamps, *(s.stamps for s in (*feet.values(), *units.values())))
     if not columns or not all(len(stamps) for stamps in signals):
         return
     gaps = [gap for stamps in signals for gap in _gaps(stamps)]
@@ -242,9 +251,12 @@ def _cut(joints: Samples, imu: Samples, feet: Mapping[str, Samples]) -> Iterator
         ahead = [gap for gap in gaps if gap[1] > begin]
         end = min((last, *(gap[0] for gap in ahead)))
         if end - begin >= nanoseconds(SHORTEST):
-            parts = {name: _between(samples, begin, end) for name, samples in feet.items()}
+            parts = (
+                {name: _between(samples, begin, end) for name, samples in of.items()}
+                for of in (feet, units)
+            )
             whole = _filled(_between(joints, begin, end))
-            yield Segment(begin, end, whole, _between(imu, begin, end), parts)
+            yield Segment(begin, end, whole, _between(imu, begin, end), *parts)
         begin = max((gap[1] for gap in ahead if gap[0] <= end), default=last)
 
 
@@ -320,7 +332,9 @@ class Instants:
         qdd: (K, n) their second derivatives.
         imu: signal (6,).
         feet: foot → signal (6,).
+        units: link → signal (6,) of its unit.
         soles: of the feet.
+        moved: link with a unit → its motion.
         sensors: foot → root_R_sensor (K, 3, 3) and its origin (K, 3).
         below: foot → links that its sensor does not feel.
         rest: (K, F) which feet rest.
@@ -335,7 +349,9 @@ class Instants:
     qdd: Array
     imu: SmoothSignal
     feet: Mapping[str, SmoothSignal]
+    units: Mapping[str, SmoothSignal]
     soles: tuple[SoleMotion, ...]
+    moved: Mapping[str, SoleMotion]
     sensors: Mapping[str, tuple[Array, Array]]
     below: Mapping[str, frozenset[str]]
     rest: Flags
@@ -370,9 +386,10 @@ class Instants:
             return {name: np.ascontiguousarray(array[rows]) for name, array in arrays.items()}
 
         soles = tuple(SoleMotion(**of(sole)) for sole in self.soles)
+        moved = {link: SoleMotion(**of(motion)) for link, motion in self.moved.items()}
         sensors = {name: (R[rows], p[rows]) for name, (R, p) in self.sensors.items()}
         own = {name: array for name, array in of(self).items() if name not in ('moving', 'shares')}
-        part = replace(self, soles=soles, sensors=sensors, **own)  # type: ignore[arg-type]
+        part = replace(self, soles=soles, moved=moved, sensors=sensors, **own)  # type: ignore[arg-type]
         vars(part).update(moving=self.moving[rows], shares=self.shares[rows])
         return part
 
@@ -400,7 +417,10 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
     joints, imu = (
         SmoothSignal(samples, cutoff, segment.begin) for samples in (segment.joints, segment.imu)
     )
-    feet = {n: SmoothSignal(s, cutoff, segment.begin) for n, s in segment.feet.items()}
+    feet, units = (
+        {name: SmoothSignal(samples, cutoff, segment.begin) for name, samples in of.items()}
+        for of in (segment.feet, segment.units)
+    )
     times = np.arange(EDGE, segment.duration - EDGE, 1.0 / RATE)
     q, qd, qdd = (joints.at(times, order) for order in range(3))
     model, stated = rig.model, {foot.name: foot.wrench for foot in rig.robot.feet}
@@ -411,9 +431,14 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
             link = None if wrench is None else wrench.below
             sensors[foot.name] = model.frame_pose(foot.sensor, q)
             below[foot.name] = frozenset() if link is None else model.links_carried(link)
-    soles = tuple(
-        sole_motion(model, foot.sole, foot.polygon, lambda shift: joints.at(times + shift))
-        for foot in rig.feet
-    )
+
+    def motion(link: str, polygon: Array) -> SoleMotion:
+        return sole_motion(model, link, polygon, lambda shift: joints.at(times + shift))
+
     rest, air = np.zeros((2, len(times), len(rig.feet)), dtype=np.bool_)
-    return Instants(rig, links, times, q, qd, qdd, imu, feet, soles, sensors, below, rest, air)
+    return Instants(
+        rig, links, times, q, qd, qdd, imu, feet, units,
+        tuple(motion(foot.sole, foot.polygon) for foot in rig.feet),
+        {link: motion(link, np.empty((0, 2))) for link in units},
+        sensors, below, rest, air,
+    )  # fmt: skip

@@ -39,8 +39,9 @@ def add_parser(subparsers: Any) -> None:
         type=listed,
         metavar='GROUPS',
         help='what to correct, comma-separated: delays, imu_rotation, gyroscope_bias, '
-        'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, payload, inertias '
-        '(default: all but gains and inertias; ft_matrix if it predicts held-out motion better)',
+        'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, units, '
+        'unit_places, payload, inertias (default: all but gains, unit_places and inertias; '
+        'ft_matrix if it predicts held-out motion better)',
     )
     parser.add_argument(
         '--find-ft-frame',

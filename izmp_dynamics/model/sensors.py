@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.settings import setting
+from izmp_dynamics.model.settings import METRES, setting
 from izmp_dynamics.model.signals import (
     ORDERS,
     FieldMap,
@@ -189,6 +189,10 @@ class SegmentUnit:
     accelerometers: tuple[Accelerometer, ...] = setting(
         'further accelerometers on the link, which measure its angular acceleration', default=()
     )
+    xyz: tuple[float, float, float] = setting(
+        'where it is in that frame',
+        default=(0.0, 0.0, 0.0), unit='m', lower=-2.0, upper=2.0, hint=METRES,
+    )  # fmt: skip
     rotation: tuple[float, float, float] = rotation_setting()
     delay: float = delay_setting()
 

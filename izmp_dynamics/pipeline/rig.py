@@ -6,6 +6,8 @@ found here, before anything is computed.
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.rotations import from_rpy
@@ -118,6 +120,12 @@ class Rig:
     contact_force: float
     segments: tuple[SegmentRig, ...] = ()
     ground_reference: str | None = None
+
+    @property
+    def units(self) -> dict[str, Mount]:
+        """Link of the robot file → gyroscope and accelerometer of its unit."""
+        links = (unit.link for unit in self.robot.segments)
+        return dict(zip(links, (unit.imu for unit in self.segments), strict=True))
 
 
 def make_rig(
@@ -260,7 +268,8 @@ def _segments(
                 axes = tuple(AXES[axis] for axis in sensor.axes)
                 return Mount(key, on.body_R_frame, on.p_frame_in_body, axes, correction)
             R = frozen(on.body_R_frame @ from_rpy(sensor.rotation))
-            return Mount(key, R, on.p_frame_in_body, correction=correction)
+            p = frozen(on.p_frame_in_body + on.body_R_frame @ np.array(sensor.xyz))
+            return Mount(key, R, p, correction=correction)
 
         further = tuple(
             mount(f'segment_accelerometers[{unit.link}][{k}]', sensor)

@@ -15,6 +15,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.kernel import announced_compilation
+from izmp_dynamics.base.rotations import rotated_back
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_file import RobotFile
@@ -22,12 +23,14 @@ from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.results.topics import TRACKS, external_of
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
+from izmp_dynamics.stability.sole_motion import sole_motion
 from izmp_dynamics.stability.support_polygon import outlines
 
 CHUNK = 5.0
@@ -165,6 +168,7 @@ class Collector:
         known = results.joints.valid[some, None]
         yield 'motion.stamps', stamps[some]
         yield 'motion.q', np.where(known, results.joints.positions[some], np.nan)
+        yield 'unit_rates', _unit_rates(results, rig, some)
         for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
             yield f'{k}.sole', sole.corners
             yield f'{k}.axes', sole.R
@@ -177,6 +181,13 @@ class Collector:
             yield f'{k}.loaded', results.loaded[:, k]
             yield f'{k}.share', results.ground.shares[:, k]
             yield f'{k}.chance', results.ground.chances[:, k]
+
+    @property
+    def unit_rates(self) -> tuple[tuple[str, ...], Array, Array]:
+        """As `diagnosis.units.unit_findings` takes them."""
+        rates = self._join('unit_rates')
+        rates = rates if len(rates) else np.empty((0, 2, 0, 3))
+        return tuple(self.recording.rig.units), rates[:, 0], rates[:, 1]
 
     def evaluation(
         self,
@@ -286,3 +297,17 @@ def filter_bandwidth(robot: RobotFile) -> float:
     """Bandwidth of the filter that all signals pass [Hz]; infinite without one."""
     half_width = robot.filter.half_width
     return math.inf if half_width is None else bandwidth(half_width)
+
+
+def _unit_rates(results: Evaluated, rig: Rig, rows: slice) -> Array:
+    """(K, 2, S, 3) ω by the units, and by root and joints, in the axes of the sensors [rad/s]."""
+    q, qd = results.joints.positions[rows], results.joints.velocities[rows]
+    units = {} if results.units is None else rig.units
+    found = np.full((len(q), 2, len(rig.segments), 3), np.nan)
+    for k, (link, mount) in enumerate(units.items()):
+        assert results.units is not None
+        moved = sole_motion(rig.model, link, np.empty((0, 2)), lambda shift: q + shift * qd)
+        R = moved.R @ rig.model.mount(link).body_R_frame.T @ mount.R
+        found[:, 0, k] = results.units[rows, k, 3:6] @ mount.R
+        found[:, 1, k] = rotated_back(R, results.root.angular_velocity[rows] + moved.w)
+    return found

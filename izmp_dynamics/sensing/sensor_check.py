@@ -309,8 +309,6 @@ def _turning_rate(stamps: Stamps, R: Array, good: Mask) -> float:
 def _judge_axes(time: Array, R: Array, omega: Array) -> ImuVerdict:
     """Compare the axes of the gyroscope with those in which the orientation turns.
 
-    The rotation between them is that of Wahba's problem, by singular values (Markley, 1988).
-
     Args:
         time: (T,) [s].
         R: (T, 3, 3) orientation, world_R_sensor.
@@ -325,8 +323,7 @@ def _judge_axes(time: Array, R: Array, omega: Array) -> ImuVerdict:
     skew = (change - np.swapaxes(change, 1, 2)) / 2.0  # the sine of a small angle, by its axis
     sines = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
     rates = sines / np.maximum(np.diff(time[ends]), 1e-6)[:, None]
-    U, _, V = np.linalg.svd(measured.T @ rates)
-    Q = (U * [1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V
+    Q = rotation_between(rates, measured)
     lags = range(min(_LAGS, len(rates)))
     off = min(
         (
@@ -349,6 +346,21 @@ def _judge_axes(time: Array, R: Array, omega: Array) -> ImuVerdict:
         ),
         'imu_turned',
     )
+
+
+def rotation_between(given: Array, wanted: Array) -> Array:
+    """Solve Wahba's problem by singular values (Markley, 1988).
+
+    Args:
+        given: (T, 3) vectors.
+        wanted: (T, 3) the same ones in other axes.
+
+    Returns:
+        (3, 3) rotation with which the given ones are closest to those wanted.
+    """
+    U, _, V = np.linalg.svd(wanted.T @ given)
+    rotation: Array = (U * [1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V
+    return rotation
 
 
 def _mean_square(late: Array, early: Array, lag: int) -> float:

@@ -49,7 +49,7 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 FORBIDDING = (
     'beyond_limits', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
     'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged', 'mean_foot_force',
-    'no_inertial', 'sole_off', 'tilted_force',
+    'no_inertial', 'sole_off', 'tilted_force', 'unit_turned', 'units_exchanged',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
 
