@@ -46,34 +46,6 @@ MOST_COLLECTED = 64
 """Samples that are collected before a stage takes them, whatever they are."""
 
 
-class Collected:
-    """Collects samples by signal.
-
-    Attributes:
-        count: samples of all signals.
-        newest: signal → stamp of its latest sample [ns].
-    """
-
-    def __init__(self) -> None:
-        self._samples: defaultdict[str, list[tuple[int, Array]]] = defaultdict(list)
-        self.count = 0
-        self.newest: dict[str, int] = {}
-
-    def add(self, signal: str, stamp: int, values: Array) -> None:
-        """Add a sample (m,) at `stamp` [ns]."""
-        self._samples[signal].append((stamp, values))
-        self.newest[signal] = stamp
-        self.count += 1
-
-    def take(self) -> list[tuple[str, list[tuple[int, Array]]]]:
-        """Hand out what was collected, stamps and values of each signal in order of arrival."""
-        taken = [*self._samples.items()]
-        self._samples = defaultdict(list)
-        self.newest.clear()
-        self.count = 0
-        return taken
-
-
 def together(samples: list[tuple[int, Array]]) -> Samples:
     """Samples of one signal, to be taken at once."""
     stamps, values = zip(*samples, strict=True)
@@ -94,7 +66,8 @@ class GraphNode(TopicNode):
         """Load robot and model, make the evaluator, advertise and subscribe."""
         super().set_up()
         self.receiver.handed_out = self.handed_out
-        self._collected, self._rates = Collected(), RateWatch()
+        self._collected = defaultdict[str, list[tuple[int, Array]]](list)
+        self._rates = RateWatch()
         self._faults_before: dict[str, Faults] = {}
         self._wanted_at = self._judged_at = time.monotonic()
         self._former: Evaluator | None = None
@@ -111,7 +84,7 @@ class GraphNode(TopicNode):
     def collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample for the evaluator."""
         if self.evaluator is not None:
-            self._collected.add(signal, stamp, values)
+            self._collected[signal].append((stamp, values))
 
     def configure(self, robot: RobotFile) -> None:
         """Make the evaluator, as soon as the frames of the sensors are known.
@@ -202,8 +175,11 @@ class GraphNode(TopicNode):
         collected, evaluator = self._collected, self.evaluator
         if self.task.given or evaluator is None:
             self.evaluate()
-        elif collected.count >= MOST_COLLECTED or evaluator.awaits(collected.newest):
-            now, stamp = time.monotonic(), collected.newest.get('joints', 0)
+            return
+        newest = {signal: samples[-1][0] for signal, samples in collected.items()}
+        count = sum(map(len, collected.values()))
+        if count >= MOST_COLLECTED or evaluator.awaits(newest):
+            now, stamp = time.monotonic(), newest.get('joints', 0)
             self.evaluate()
             if abs(time.time_ns() - stamp) < LIVE:  # the robot works now
                 self.receiver.rest_until = now + evaluator.idle_after(stamp)
@@ -228,7 +204,8 @@ class GraphNode(TopicNode):
             return
         if self.task.given:
             evaluator.locates = self._locates
-        for signal, samples in self._collected.take():
+        collected, self._collected = self._collected, defaultdict(list)
+        for signal, samples in collected.items():
             try:
                 evaluator.take({signal: together(samples)})
             except Exception as error:
@@ -360,11 +337,7 @@ class GraphNode(TopicNode):
         self._settings.robot = robot
 
     def look_after(self, report: bool) -> None:
-        """Do what is due four times a second; `process.Running` calls it.
-
-        Args:
-            report: whether diagnostics are due as well.
-        """
+        """Do what is due four times a second, and once a second the diagnostics."""
         if not self.is_active:
             if report:
                 self._report_inactive()

@@ -26,12 +26,7 @@ _WEIGHT_LENGTH = 0.5
 
 
 class Markers:
-    """Draws an instant now and then.
-
-    Args:
-        model: the robot's model.
-        root: name of the root's frame in messages.
-    """
+    """Draws an instant now and then, in the frame of the root."""
 
     def __init__(self, output: Output, model: RobotModel, root: str) -> None:
         self._output = output

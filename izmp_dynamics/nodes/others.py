@@ -54,11 +54,7 @@ def nodes_beside(node: Any) -> set[str]:
 
 
 class Listeners:
-    """Looks who listens, in the namespace of the player.
-
-    Args:
-        recorder: whether the recorder must listen, too.
-    """
+    """Looks who listens in the namespace of the player; on demand, whether the recorder does."""
 
     def __init__(
         self, node: Any, robot: RobotFile, played: Iterable[str], recorder: bool = False
@@ -217,10 +213,7 @@ class OtherPublishers:
         self._topics = [node.resolve_topic_name(topic) for topic in topics]
 
     def refuse(self, patience: float = DISCOVERED) -> None:
-        """Make sure that there are none, before this program publishes.
-
-        Args:
-            patience: time in which they are to be discovered [s].
+        """Make sure, before this program publishes, that there are none for so long [s].
 
         Raises:
             IzmpError: if there are.

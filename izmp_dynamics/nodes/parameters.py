@@ -35,12 +35,7 @@ def fixed(
 ) -> Any:
     """Declare a parameter that is read once, at the start, unless it is; return its value.
 
-    Args:
-        node: has the parameter.
-        name: of the parameter.
-        default: also defines the type.
-        description: for `ros2 param describe`.
-        limits: of a number.
+    The default also defines the type.
     """
     if node.has_parameter(name):
         return node.get_parameter(name).value
@@ -92,12 +87,7 @@ def common(node: Any, name: str) -> Any:
 
 
 def result_topic(node: Any, name: str) -> str:
-    """Name of a topic of results, or of a service, in the namespace that they have.
-
-    Args:
-        node: its parameter is results_namespace.
-        name: e.g. 'odom'.
-    """
+    """Name of a topic of results, e.g. 'odom', or of a service, in their namespace."""
     within: str = common(node, 'results_namespace')
     return f'{within.rstrip("/")}/{name}' if within else name
 
@@ -176,11 +166,7 @@ class SettingParameter:
 
 
 def setting_parameters(sections: Iterable[str]) -> Iterator[SettingParameter]:
-    """List the single settings of some sections of the robot file.
-
-    Args:
-        sections: e.g. 'acd', or a single setting, e.g. 'gravity' or 'acd.max_gap'.
-    """
+    """List the settings of sections of the robot file, e.g. 'acd', 'gravity' or 'acd.max_gap'."""
     hints = typing.get_type_hints(RobotFile)
     fields = {field.name: field for field in dataclasses.fields(RobotFile)}
     for name in sections:
@@ -335,11 +321,7 @@ def _awaited(node: Node, topic: str) -> str:
 
 
 def warn_of_unknown_parameters(node: Any) -> None:
-    """Warn of each given parameter that neither this node nor another one of the graph has.
-
-    Args:
-        node: has declared all of its parameters.
-    """
+    """Warn of given parameters that neither this node nor another one of the graph declares."""
     settings = setting_parameters(TASKS['composed'].settings)
     known = {*COMMON, 'use_sim_time', *(item.name for item in settings)}
     for name in sorted(getattr(node, '_parameter_overrides', ())):

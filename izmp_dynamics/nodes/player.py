@@ -164,12 +164,9 @@ class BagPlayer:
             self.node.destroy_subscription(watch)
 
     def play(self, stop: threading.Event, is_behind: Callable[[], bool] = lambda: False) -> None:
-        """Publish everything at the times at which it was recorded.
+        """Publish everything at the times at which it was recorded, unless the graph is behind.
 
-        Args:
-            stop: ends it early.
-            is_behind: whether the graph has more to do than it should; then it is waited for, so
-                that nothing is lost on a computer that is too slow.
+        It is waited for then, so that nothing is lost on a computer that is too slow.
         """
         begin, first = time.monotonic(), None
         for message in self.bag.messages(list(self._publishers)):

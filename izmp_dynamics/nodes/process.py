@@ -41,10 +41,7 @@ _UNKNOWN = re.compile(r"\['(-.*)'\]")
 
 
 class Running:
-    """A node in this process.
-
-    Args:
-        name: of the node, a key of `registry.NODES`.
+    """A node of `registry.NODES` in this process.
 
     Raises:
         IzmpError: if it cannot start; says why.

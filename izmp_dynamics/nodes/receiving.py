@@ -59,12 +59,7 @@ class KeptSegments:
         self._length, self._longest_wait = nanoseconds(length), nanoseconds(longest_wait)
 
     def keep(self, stamp: int, wait: int) -> bool:
-        """Whether a message is kept.
-
-        Args:
-            stamp: [ns].
-            wait: time since it was received [ns].
-        """
+        """Whether a message at a stamp [ns] is kept that has waited for so long [ns]."""
         if wait <= self._longest_wait:
             return True
         level = (wait // self._longest_wait).bit_length()

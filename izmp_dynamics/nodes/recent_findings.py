@@ -95,11 +95,7 @@ def _message(found: EventMessage) -> DiagnosticArray:
 
 
 class PeriodicJudge(ABC):
-    """Judges now and then, in a thread of its own, so that no result waits for it.
-
-    Args:
-        every: time between two judgements [s].
-    """
+    """Judges every so many seconds, in a thread of its own, so that no result waits for it."""
 
     def __init__(self, health: Health, every: float) -> None:
         self._health = health
@@ -153,12 +149,7 @@ One takes some hundredths of a second.
 
 
 class RecentFindings(PeriodicJudge):
-    """Judges the last seconds.
-
-    Args:
-        health: takes the findings; asks for them with every status.
-        outages: lists the times in which signals could not be used.
-    """
+    """Judges the last seconds, with the times in which signals could not be used."""
 
     def __init__(
         self,

@@ -389,11 +389,7 @@ class Sensors:
 
 
 class SensorRig:
-    """Makes the rig as soon as every frame is known.
-
-    Args:
-        topics: of the sensors that matter here; the others' frames are never asked for.
-    """
+    """Makes the rig as soon as every frame is known of the sensors on some topics."""
 
     def __init__(
         self, robot: RobotFile, model: RobotModel, topics: Iterable[str], names: FrameNames

@@ -90,9 +90,6 @@ def signals_handled(handler: Callable[[int, FrameType | None], Any] | int) -> It
     """Let SIGINT and SIGTERM do this meanwhile, whatever the process inherited.
 
     A shell script starts its background jobs with SIGINT ignored.
-
-    Args:
-        handler: see `signal.signal`.
     """
     before = {number: signal.signal(number, handler) for number in SIGNALS}
     try:
@@ -109,12 +106,7 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def announced(log: Any, what: str) -> Iterator[None]:
-    """Say in the log what keeps the node busy, if that takes longer than `SAID_AFTER`.
-
-    Args:
-        log: the node's.
-        what: e.g. 'Planning the walk'.
-    """
+    """Log what keeps the node busy, e.g. 'Planning the walk', after `SAID_AFTER`."""
     done = threading.Event()
 
     def say() -> None:
@@ -129,11 +121,7 @@ def announced(log: Any, what: str) -> Iterator[None]:
 
 
 class ForwardedLog(logging.Handler):
-    """Hands what the core logs, e.g. that it compiles, to the log of ROS.
-
-    Args:
-        log: of a node or a process.
-    """
+    """Hands what the core logs, e.g. that it compiles, to the log of ROS."""
 
     def __init__(self, log: Any) -> None:
         super().__init__(logging.INFO)

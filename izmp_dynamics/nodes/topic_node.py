@@ -371,12 +371,7 @@ class TopicNode(LifecycleNode):
         return entry
 
     def when_wanted(self, wanted: Callable[[], bool], subscribe: Callable[[], None]) -> None:
-        """Subscribe now or, looking four times a second, when it is wanted for the first time.
-
-        Args:
-            wanted: whether anybody asks for what needs these messages.
-            subscribe: does so.
-        """
+        """Subscribe now or, looking four times a second, when it is wanted for the first time."""
         if wanted():
             subscribe()
         else:
@@ -385,10 +380,7 @@ class TopicNode(LifecycleNode):
     def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
         """Offer a service without arguments, std_srvs/Trigger.
 
-        Args:
-            name: relative name, remappable.
-            answer: called while no message is worked on; returns whether it succeeded, and a
-                sentence.
+        It is answered while no message is worked on, with success and a sentence.
         """
         try:
             from std_srvs.srv import Trigger
@@ -498,12 +490,7 @@ class TopicNode(LifecycleNode):
         )  # fmt: skip
 
     def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:
-        """Call a function four times a second until it is True.
-
-        Args:
-            topic: to which it subscribes.
-            search: is given topic → types of its publishers and subscribers.
-        """
+        """Call a function with topic → types, four times a second, until it is True."""
         if not search(self._topic_types()):
             self._searches.append(search)
             self._sought.append(topic)

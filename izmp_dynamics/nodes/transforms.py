@@ -56,11 +56,7 @@ longer would let the nodes compute poses that nobody else asks for."""
 
 
 class TransformBroadcaster:
-    """Publishes /tf, or says once why it cannot.
-
-    Args:
-        node: publishes, unless its parameter publish_tf is false.
-    """
+    """Publishes /tf, unless publish_tf is false, or says once why it cannot."""
 
     def __init__(self, node: Node, names: FrameNames | None = None) -> None:
         self._names, self._node = names, node
@@ -110,10 +106,6 @@ class TransformBroadcaster:
 
     def other_parent(self, child: str, nodes: Iterable[str]) -> str | None:
         """Look, once a second, whether others broadcast a frame that has its parent here.
-
-        Args:
-            child: the frame.
-            nodes: full names of those that publish /tf.
 
         Returns:
             The parent that they give it; None if there is none, or they have been looked at.

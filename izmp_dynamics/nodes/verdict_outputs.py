@@ -110,14 +110,7 @@ class EvaluationFrame:
         self._newest = 0
 
     def when_known(self, stamp: int, q: Array, normal: Array, send: Send) -> None:
-        """Publish something of an instant as soon as its pose is known.
-
-        Args:
-            stamp: [ns].
-            q: (n,) joint positions.
-            normal: (3,) ground normal in the root frame.
-            send: publishes.
-        """
+        """Publish something of an instant [ns] as soon as its pose is known; see `pose`."""
         self._newest = max(self._newest, stamp)
         if not self._waiting:
             pose = self.pose(stamp, q, normal)
@@ -182,9 +175,6 @@ def _tf_buffer(node: TopicNode, name: str) -> Any:
 
 class VerdictOutputs:
     """Publishes points, margin, gap, polygon, markers, fall alarm, events and the frame nif.
-
-    Args:
-        send: publishes results that need no pose, by that table.
 
     Attributes:
         frame: in which the points are published.
@@ -326,12 +316,7 @@ def _from_edge(point: Array, corners: Array) -> Array:
 
 
 class FallOutputs:
-    """Publishes alarm and probability, and states the reason in the diagnostics.
-
-    Args:
-        events: the topic that lists alarms that were raised.
-        risk: of probability and alarm with the stamp of their instant.
-    """
+    """Publishes alarm, probability and both with a stamp, and states the reason in diagnostics."""
 
     def __init__(self, node: TopicNode, events: Output, risk: Output) -> None:
         self._health, self._log = node.health, node.get_logger()
