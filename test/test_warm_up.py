@@ -26,21 +26,26 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.recording.recording import Recording
 
-bag_path, robot_path, acd, angular, ir_md = sys.argv[1:]
-robot = load_robot_file(robot_path)
-robot = dataclasses.replace(
-    robot,
-    acd=dataclasses.replace(robot.acd, method=acd),
-    angular_acceleration=dataclasses.replace(robot.angular_acceleration, method=angular),
-    ir_md=dataclasses.replace(robot.ir_md, difference=ir_md),
-)
-with BagReader(bag_path) as bag:
-    recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-    evaluator = make_evaluator(recording)
-    before = ready()
-    pieces = evaluate_recording(recording, evaluator)
-    assert before and sum(len(results.stamps) for results in pieces) > 100
-    print(sorted(ready() - before))
+bag_path, robot_path = sys.argv[1:]
+stated = load_robot_file(robot_path)
+for acd, angular, ir_md in (
+    ('central', 'accelerometers', 'central'),
+    ('savitzky_golay', 'gyro', 'central'),
+    ('paper', 'gyro', 'paper'),
+):
+    robot = dataclasses.replace(
+        stated,
+        acd=dataclasses.replace(stated.acd, method=acd),
+        angular_acceleration=dataclasses.replace(stated.angular_acceleration, method=angular),
+        ir_md=dataclasses.replace(stated.ir_md, difference=ir_md),
+    )
+    with BagReader(bag_path) as bag:
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        evaluator = make_evaluator(recording)
+        before = ready()
+        pieces = evaluate_recording(recording, evaluator)
+        assert before and sum(len(results.stamps) for results in pieces) > 100
+        print(sorted(ready() - before))
 """
 
 
@@ -52,16 +57,8 @@ def printed(program, *arguments):
     return ran.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    'methods',
-    [
-        ('central', 'accelerometers', 'central'),
-        ('savitzky_golay', 'gyro', 'central'),
-        ('paper', 'gyro', 'paper'),
-    ],
-)
-def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31, methods):
-    assert printed(PROGRAM, sway[1], biped31.path, *methods) == ['[]']
+def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31):
+    assert printed(PROGRAM, sway[1], biped31.path) == 3 * ['[]']
 
 
 LATER = """

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 def study():
     """The quick one, at one friction."""
     return dataclasses.replace(
-        ItuStudy.quick(), grid=Grid((0.6, 1.0, 1.4), (SMALL, LARGE), (SHOWN.friction,))
+        ItuStudy.quick(), grid=Grid((0.6, 1.4), (SMALL, LARGE), (SHOWN.friction,))
     )
 
 
