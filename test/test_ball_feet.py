@@ -13,8 +13,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.unloaded import UnloadedFeet
 from izmp_dynamics.stability.clearance import clearances
-from izmp_dynamics.stability.ground_plane import level_normal
-from izmp_dynamics.stability.support_polygon import plane_axes, write_margins
+from izmp_dynamics.stability.support_polygon import write_margins
 from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import izmp
@@ -220,19 +219,6 @@ def test_on_level_ground_gravity_gives_the_same(rig, tmp_path):
     found, other = results(rig, stance), results(level, stance)
     np.testing.assert_allclose(other.points['cop'], found.points['cop'], atol=1e-9)
     np.testing.assert_allclose(other.margins['mr_ad'], found.margins['mr_ad'], atol=1e-9)
-
-
-def test_a_plane_through_points_is_as_level_as_they_allow():
-    up, points = np.array([0.0, 0.0, 1.0]), np.zeros((4, 3))
-    points[:, :2] = PLACES
-    points[:, 2] = 0.2 * points[:, 0] - 0.1 * points[:, 1]
-    normal = np.empty(3)
-    known = [
-        level_normal(points, np.array(carries), up, plane_axes(up), normal)
-        for carries in ((True, False, False, False), TROT, FOUR)
-    ]
-    assert known == [0, 1, 2]
-    np.testing.assert_allclose(normal, np.array([-0.2, 0.1, 1.0]) / np.sqrt(1.05), atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.base.rotations import from_rpy, to_rpy
+from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.feet import FootWrench
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
@@ -117,11 +117,3 @@ def test_a_sensor_without_errors_is_left_alone():
     same = Correction.of_wrench(FootWrench('w')).apply(samples)
     assert same.values is samples.values
     assert same.stamps is samples.stamps
-
-
-def test_roll_pitch_yaw_are_those_of_urdf():
-    R = from_rpy((0.1, 0.2, 0.3))
-    c, s = np.cos(0.3), np.sin(0.3)
-    np.testing.assert_allclose(R[:2, 0], np.cos(0.2) * np.array([c, s]), atol=1e-15)
-    np.testing.assert_allclose(R[2, :2], [-np.sin(0.2), np.cos(0.2) * np.sin(0.1)], atol=1e-15)
-    np.testing.assert_allclose(to_rpy(R), (0.1, 0.2, 0.3), atol=1e-15)

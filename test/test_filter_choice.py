@@ -16,7 +16,6 @@ from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.sensing.noise import noise_floor
 
 from .bag_surgery import ARRAY, IMU, JOINTS
@@ -138,22 +137,6 @@ def test_noise_that_cannot_be_measured_is_no_silence(rough, monkeypatch):
     assert 'No filter was chosen' in said
     assert 'joints and imu' in said
     assert said in evaluation.notes
-
-
-def test_the_choice_leaves_nothing_behind_and_needs_no_second_survey(rough, monkeypatch):
-    desk, _ = rough
-    robot, surveys = load_robot_file(desk.robot), []
-    monkeypatch.setattr(
-        'izmp_dynamics.recording.recording.Survey',
-        lambda *given: surveys.append(Survey(*given)) or surveys[-1],
-    )
-    evaluation = evaluate_bag(desk.bag, robot)
-    assert len(surveys) == 1
-    chosen = Filter(half_width=half_width(desk))
-    assert (
-        evaluation.health
-        == evaluate_bag(desk.bag, dataclasses.replace(robot, filter=chosen)).health
-    )
 
 
 def test_motion_at_60_hz_is_no_noise():

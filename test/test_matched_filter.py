@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_filter
 
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.pipeline.noise_propagation import (
     gain_of,
     matched_weights,
@@ -17,13 +16,10 @@ from izmp_dynamics.sensing.noise import noise_floor
 from izmp_dynamics.signals.matched_filter import (
     MatchedStream,
     bandwidth,
-    check_half_width,
     gain,
     kernel_weights,
     matched_means,
 )
-
-from .raising import raising
 
 MS = 1_000_000
 START = 1_600_000_000_000 * MS
@@ -119,12 +115,6 @@ def test_a_stream_is_behind_by_the_half_width_and_three_samples():
     counts = [len(stream.extend(even(30)[k : k + 1], np.zeros((1, 1)))) for k in range(30)]
     assert np.cumsum(counts)[10] == 1  # the first sample, when the window and two more are there
     assert set(counts[10:]) == {1}
-
-
-def test_a_half_width_below_the_period_is_refused():
-    with raising(SensingError, 'half_width_too_short', signal='joints', period=0.01):
-        check_half_width(0.008, 'joints', 0.01)
-    check_half_width(0.01, 'joints', 0.0100001)
 
 
 def test_noise_gains():

@@ -15,11 +15,10 @@ from izmp_dynamics.bags.messages import (
     pose_batch,
     wrench_batch,
 )
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import BagError
 
 from .raising import raising
-from .sample_bags import START, TYPES, WALKING, raw_of
+from .sample_bags import START, TYPES, raw_of
 
 IMU = 'sensor_msgs/msg/Imu'
 JOINTS = 'sensor_msgs/msg/JointState'
@@ -133,14 +132,6 @@ def test_a_frame_that_changes_is_seen():
     assert (batch.frame_ids, batch.frame_id) == (('a', 'b'), None)
 
 
-def test_wrench_is_force_before_moment():
-    msgtype = 'geometry_msgs/msg/WrenchStamped'
-    axes = [f'wrench.{kind}.{axis}' for kind in ('force', 'torque') for axis in 'xyz']
-    raw = stamped(msgtype, {path: float(i) for i, path in enumerate(axes)})
-    batch = wrench_batch(batch_of(msgtype, [raw]))
-    np.testing.assert_array_equal(batch.wrenches, [[0, 1, 2, 3, 4, 5]])
-
-
 @pytest.mark.parametrize(
     ('msgtype', 'path'),
     [
@@ -197,17 +188,3 @@ def test_batches_without_messages_have_the_right_shapes(read, msgtype, shapes):
         assert (batch.frame_ids, batch.frame_id, batch.broken) == ((), None, len(raws))
         for name, shape in shapes.items():
             assert getattr(batch, name).shape == shape
-
-
-@pytest.mark.skipif(not WALKING.is_dir(), reason=f'{WALKING} is not here')
-def test_a_recorded_walk():
-    with BagReader(WALKING) as bag:
-        for batch in bag.batches(list(bag.topics)):
-            state = joint_state_batch(batch['/joint_states'])
-            assert state.positions.shape == (len(batch['/joint_states']), 26)
-            assert state.present.all()
-            imu = imu_batch(batch['/imu'])
-            norms = np.linalg.norm(imu.linear_acceleration, axis=1)
-            assert abs(norms.mean() - 9.81) < 0.5
-            assert imu.frame_id == 'root_link_imu_frame'
-            assert (pose_batch(batch['/ground_truth/base_pose']).positions[:, 2] > 0.3).all()

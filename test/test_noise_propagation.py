@@ -1,10 +1,8 @@
 """Predicted covariances against repetitions, on random states."""
 
 import numpy as np
-import pytest
 
 from izmp_dynamics.base.conventions import GRAVITY
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.noise_propagation import (
     array_covariance,
@@ -71,16 +69,3 @@ def test_mr_ad_and_its_zero_moment_point():
     on_ground = zmp_covariance(here, predicted, normal, ground)[0]
     check(on_ground[:2, :2], points[:, :2])
     np.testing.assert_allclose(on_ground[2], 0.0, atol=1e-18)
-
-
-@pytest.mark.parametrize('factor', [0.1, 3.0])
-def test_variances_go_with_the_square_of_the_density(factor):
-    one = array_covariance(array(), OMEGA, 0.01, 0.005)
-    other = array_covariance(array(), OMEGA, 0.01 * factor, 0.005 * factor)
-    np.testing.assert_allclose(other, factor**2 * one, rtol=1e-12)
-
-
-def test_a_wrench_that_is_certain_has_a_certain_point():
-    wrench = ContactWrench(np.array([[1.0, 2.0, 200.0]]), np.array([[3.0, 4.0, 5.0]]))
-    normal, ground = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, -0.8]])
-    assert not zmp_covariance(wrench, np.zeros((1, 6, 6)), normal, ground).any()

@@ -98,31 +98,11 @@ def test_a_single_value_that_is_not_finite_is_replaced(wild, row) -> None:
     assert abs(gated.positions[row, 0] - clean[row, 0]) <= 0.4 * (2 * np.pi * 2.5 / 500) ** 3 / 3
 
 
-@given(first=st.integers(2, 50), length=st.integers(2, 6))
-def test_several_in_a_row_are_not_repaired(first, length) -> None:
-    stamps = clock(500)
-    dirty = swing(stamps)
-    dirty[first : first + length] = np.nan
-    gated = gate(stamps, dirty)
-    np.testing.assert_array_equal(np.isnan(gated.positions), np.isnan(dirty))
-
-
 def test_the_end_of_a_log_is_not_extrapolated() -> None:
     stamps = clock(500)
     dirty = swing(stamps)
     dirty[[0, -1]] = np.nan
     assert np.isnan(gate(stamps, dirty).positions[[0, -1]]).all()
-
-
-def test_one_joint_does_not_touch_another() -> None:
-    stamps = clock(500)
-    clean = np.hstack([swing(stamps), swing(stamps, frequency=1.1), swing(stamps, phase=1.0)])
-    dirty = clean.copy()
-    dirty[20, 1] = 3.0
-    dirty[40:44, 1] = np.nan
-    gated = gate(stamps, dirty)
-    np.testing.assert_array_equal(gated.positions[:, [0, 2]], clean[:, [0, 2]])
-    assert not gated.outliers[:, [0, 2]].any()
 
 
 def test_a_step_is_a_kink_and_not_an_outlier() -> None:

@@ -8,12 +8,10 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording import replay as chunks
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .pipeline_signals import columns
 from .recorded import evaluate_bag, evaluate_in_chunks
@@ -39,23 +37,6 @@ def truth_at(run, stamps):
     rows = np.searchsorted(run.stamps, stamps)
     np.testing.assert_array_equal(run.stamps[rows], stamps)
     return rows
-
-
-def test_with_exact_derivatives_the_izmp_is_the_true_cop(sway, biped31):
-    run, _ = sway
-    truth, root = run.truth, run.truth.root
-    wrench, _ = MrAd(load_model(biped31.urdf_path, biped31.root)).batch(
-        root.proper_acceleration(biped31.gravity),
-        root.angular_velocity,
-        root.angular_acceleration,
-        run.q,
-        truth.qd,
-        truth.qdd,
-    )
-    up = root.rotation[:, 2, :]
-    ground = -np.einsum('tji,tj->ti', root.rotation, root.position)
-    izmp = zero_moment_point(wrench, up, ground, 10.0)
-    assert error_mm(izmp, truth.cop_in_root(), up).max() <= 0.01
 
 
 def test_with_acd_at_500_hz_the_izmp_is_the_true_cop(sway, biped31):
