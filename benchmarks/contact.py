@@ -3,9 +3,11 @@
     python benchmarks/contact.py [NAME:BAG:ROBOT.yaml …]
 
 Each recording is evaluated with its foot sensors, whose forces say which feet carry 5 % of the
-weight or more, and without them. Without arguments walks are simulated: level, on a slope, over
-bumps, pushed, and with the noise of an MTi-20. The probability of contact is judged by its
-Brier score, and by how often there is contact where it is 0 to 20 %, and so on.
+weight or more, and without them: by the motion alone, by the torques of the joints if there are
+any, and by torques to which the friction and the rotors of a Go2 are added. Without arguments
+walks are simulated: level, on a slope, over bumps, pushed, with the noise of an MTi-20; then a
+trot and a crawl of Go2. The probability of contact is judged by its Brier score, and by how often
+there is contact where it is 0 to 20 %, and so on.
 """
 
 import dataclasses
@@ -13,11 +15,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.recording.recording import Recording
+from izmp_dynamics.signals.samples import Samples
 
 ROBOTS = Path(__file__).resolve().parents[1] / 'robots' / 'biped31'
 WALKS = {
@@ -27,6 +32,10 @@ WALKS = {
     'pushes of 40 N': '--push 40:lateral:3.0 --push 40:forward:4.5 --ankle-feedback',
     'noise': '--noise xsens_mti20',
 }
+GAITS = ('trot', 'crawl')
+COULOMB, VISCOUS, ROTOR = 0.2, 0.1, 0.01
+"""Friction [N·m], [N·m·s/rad], rotor [kg·m²] of a joint; but for VISCOUS as in Menagerie's Go2."""
+
 LOADED = 0.05
 NEAR = 0.15
 """A change of contact is found if the same change of the estimate is this near [s]."""
@@ -58,10 +67,33 @@ def _changes(time, on, becomes):
     return time[at[on[at] == becomes]]
 
 
-def scores(bag, robot):
-    """Name → figure of one recording."""
+def none(signals):
+    """No torques."""
+    return signals['efforts'].rows(slice(0))
+
+
+def rough(signals):
+    """Torques of motors that have to overcome friction and turn their rotors as well."""
+    joints, efforts = signals['joints'], signals['efforts']
+    if len(efforts) < 3:
+        return efforts
+    speed = np.gradient(joints.values, joints.stamps * 1e-9, axis=0)
+    force = COULOMB * np.tanh(speed / 0.05) + VISCOUS * speed
+    force += ROTOR * np.gradient(speed, joints.stamps * 1e-9, axis=0)
+    return Samples(efforts.stamps, efforts.values + force)
+
+
+def scores(bag, robot, torques=lambda signals: signals['efforts']):
+    """Name → figure of one recording, with torques as a function of the signals gives them."""
+    read = Recording._joints
+
+    def joints(recording, batch):
+        signals = read(recording, batch)
+        return signals | ({'efforts': torques(signals)} if 'efforts' in signals else {})
+
     measured = evaluate_bag(bag, robot)
-    estimated = evaluate_bag(bag, without_sensors(robot))
+    with mock.patch.object(Recording, '_joints', joints):
+        estimated = evaluate_bag(bag, without_sensors(robot))
     stamps, one, other = np.intersect1d(measured.stamps, estimated.stamps, return_indices=True)
     force = np.stack([foot.normal_force for foot in measured.feet], axis=1)[one]
     share = np.stack([foot.share for foot in estimated.feet], axis=1)[other]
@@ -101,12 +133,20 @@ def scores(bag, robot):
 
 
 def simulated(folder):
-    """Name → bag and robot file of each walk."""
+    """Name → bag and robot file of each walk and gait."""
     for name, options in WALKS.items():
-        bag = folder / name.replace(' ', '_')
-        command = ['simulate', 'walk', '--quiet', '--steps', '12', '-o', bag, *options.split()]
-        subprocess.run([sys.executable, '-m', 'izmp_dynamics', *command], check=True)
+        bag = simulate(folder / name.replace(' ', '_'), 'walk', '--steps', '12', *options.split())
         yield name, bag, ROBOTS / ('robot_noisy.yaml' if name == 'noise' else 'robot.yaml')
+    for name in GAITS:
+        bag = simulate(folder / name, 'quadruped', '--gait', name)
+        yield name, bag, bag / 'robot.yaml'
+
+
+def simulate(bag, *what):
+    """Record a simulation."""
+    command = [sys.executable, '-m', 'izmp_dynamics', 'simulate', *what, '--quiet', '-o', bag]
+    subprocess.run(command, check=True)
+    return bag
 
 
 def main():
@@ -114,9 +154,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         given = [each.split(':') for each in sys.argv[1:]]
         for name, bag, file in given or simulated(Path(folder)):
-            print(name)
-            for figure, value in scores(bag, load_robot_file(Path(file), with_urdf=True)).items():
-                print(f'  {figure:22} {value:8.3f}', flush=True)
+            robot = load_robot_file(Path(file), with_urdf=True)
+            ways = [scores(bag, robot, none), scores(bag, robot), scores(bag, robot, rough)]
+            print(f'{name:24} motion alone, torques, torques with friction')
+            for figure in ways[0]:
+                values = ' '.join(f'{way.get(figure, np.nan):8.3f}' for way in ways)
+                print(f'  {figure:22} {values}', flush=True)
 
 
 if __name__ == '__main__':

@@ -17,8 +17,9 @@ ones those of the least norm: minimum of
 
 with the ZMP z, the middles c_f of the soles and the covariance C of the corners about the middle
 of the one that carries most. Without ankle moments, and on balls, that is the law of the lever.
-The force on each foot is parallel to that on the robot: it is inside the friction cone of its
-foot where that is inside the one of the ground, whatever the coefficient of friction.
+Torques of the joints, where there are any and they can be true, decide the shares instead (see
+`torques`). The force on each foot is parallel to that on the robot: it is inside the friction
+cone of its foot where that is inside the one of the ground, whatever the coefficient of friction.
 
 How probable it is that a foot carries 5 % of the weight is a logistic function of its height,
 the logarithm of its speed and its share. It judges by the same evidence without thresholds.
@@ -58,7 +59,7 @@ SMALLEST = 0.005
 """The centre of pressure of a ball is this near to its lowest point (standard deviation) [m]."""
 
 VAGUE = 0.2
-"""Standard deviation of a share above which torques do not determine it."""
+"""Standard deviation of a share above which torques do not determine it [-]."""
 
 CHANCE = (0.21, -0.30, -1.27, 8.57)
 """Log-odds that a foot carries: constant; per `SAME_HEIGHT` that it is higher than the facet; per
@@ -132,14 +133,14 @@ def carrying(
     for k in range(3):
         shares[foot[facet[k]]] += parts[k]
     most, leans, others = int(shares.argmax()), shares >= LEANING, False
-    low = np.ones(feet, np.bool_)
+    near = np.ones(feet, np.bool_)
     spans = foot[facet[0]] < foot[facet[1]] < foot[facet[2]]
     for f in range(feet):
         height, speed = _against(f, most, level, facet, velocities, foot)
         chances[f] = CHANCE[0] + CHANCE[1] * min(max(height / SAME_HEIGHT, 0.0), 5.0)
         chances[f] += CHANCE[2] * np.log(speed / RESTING + 0.1)
-        low[f] = f == most or height <= SAME_HEIGHT
-        loaded[f] = f == most or (low[f] and speed <= LANDING)
+        near[f] = f == most or height <= SAME_HEIGHT
+        loaded[f] = f == most or (near[f] and speed <= LANDING)
         others = others or (
             loaded[f] and f != foot[facet[0]] and f != foot[facet[1]] and f != foot[facet[2]]
         )
@@ -156,10 +157,12 @@ def carrying(
     _share(level, zmp, foot, most, loaded, shares)
     for f in range(feet):
         loaded[f] = loaded[f] and (leans[f] or shares[f] >= LEANING)
-    pulled = _pull(pulls, vertical, minimum_force, low, touches, shares, chances)
-    for f in range(feet):
-        loaded[f] = pulls[f, 0] >= minimum_force if pulled else loaded[f]
-    most = as_stated(stated, loaded, int(pulls[:, 0].argmax()) if pulled else most)
+    pulled = _pull(pulls, vertical, minimum_force, near, touches, shares, chances)
+    if pulled:
+        most = int(pulls[:, 0].argmax())
+        for f in range(feet):
+            loaded[f] = f == most or pulls[f, 0] >= minimum_force
+    most = as_stated(stated, loaded, most)
     for f in range(feet):
         if np.isfinite(stated[f]) and loaded[f] == (stated[f] >= 0.5):
             chances[f] = 1.0 if loaded[f] else 0.0
@@ -176,7 +179,7 @@ def _pull(
     pulls: Array,
     vertical: float,
     minimum_force: float,
-    low: Flags,
+    near: Flags,
     touches: Flags,
     shares: Array,
     chances: Array,
@@ -191,7 +194,7 @@ def _pull(
         pulls: (F, 2) see `carrying`; out: forces and variances, or NaN.
         vertical: contact force [N].
         minimum_force: with which a foot carries [N].
-        low: (F,) which feet may carry by their height.
+        near: (F,) which feet may carry by their height.
         touches: (F,) and by their speed; where the torques are sure, it may be an impact.
         shares: (F,) geometric.
         chances: (F,) changed where the torques decide.
@@ -202,7 +205,7 @@ def _pull(
     for f in range(len(pulls)):
         pulls[f, 0] += shares[f] * pulls[f, 1] / vertical
         sure = pulls[f, 0] >= minimum_force + 2.0 * np.sqrt(pulls[f, 1])
-        touches[f] = touches[f] or (low[f] and sure)
+        touches[f] = touches[f] or (near[f] and sure)
         pulls[f] *= touches[f]
     lacks, doubt = vertical - pulls[:, 0].sum(), pulls[:, 1].sum()
     decides = abs(lacks) <= 0.5 * vertical + 2.0 * np.sqrt(doubt)
