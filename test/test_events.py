@@ -190,7 +190,7 @@ def test_without_load_the_robot_flies_or_is_held():
     flight, held = events(lifted, 'flight')
     assert (flight.begin, flight.end) == pytest.approx((2.0, 2.2), abs=0.01)
     assert flight.sentence == 'No foot carries load for 0.20 s'
-    assert held.sentence.endswith('so the robot is held or lies')
+    assert held.sentence.endswith('so the robot is held or lies on the ground')
     steps = events(lifted, *STEPS)
     lands = [event.kind == 'touchdown' for event in steps]
     assert lands == [False, False, True, True, False, False]

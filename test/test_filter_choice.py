@@ -158,8 +158,8 @@ def test_a_filter_that_cannot_reach_its_aim_stops_where_it_costs_more_than_it_br
         choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
     assert choice.half_width < 0.1
     assert 0.2 * choice.scatter < choice.cut < 5.0 * choice.scatter
-    assert 'RMS) off the CoP, its noise included' in choice.text
-    assert 'out of reach, as a longer one takes more off the CoP than off the noise' in choice.text
+    assert 'RMS) from the CoP, noise included' in choice.text
+    assert 'out of reach, as a longer one removes more of the CoP than of the noise' in choice.text
 
 
 def test_a_filter_does_not_hide_that_a_robot_flies(sound, rough, tmp_path):
@@ -180,4 +180,4 @@ def test_a_filter_does_not_hide_that_a_robot_flies(sound, rough, tmp_path):
     stands, jumps = choices
     assert stands.half_width > 0.2
     assert jumps.half_width <= 0.05
-    assert 'out of reach, as a longer one hides when the robot flies' in jumps.text
+    assert 'out of reach, as a longer one hides flights' in jumps.text

@@ -114,7 +114,7 @@ def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):
 def test_a_fall_without_an_alarm_is_said():
     alarm = alarmed(falling(), (2.0, 2.6)).fall_alarm
     assert alarm.lead == 0.0
-    assert alarm.sentence.startswith('raised at 2.00 s, but not as the robot fell; highest')
+    assert alarm.sentence.startswith('raised at 2.00 s, but not when the robot fell; highest')
     assert alarmed(falling()).fall_alarm.sentence.startswith('none, although the robot fell; ')
 
 

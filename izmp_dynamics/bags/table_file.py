@@ -144,9 +144,10 @@ class TableFile(Storage):
             (u for u, ns in _UNITS.items() if _SHORTEST <= step * ns < _LONGEST), ''
         )
         if not unit:
+            why = f'its rows are {step:.3g} apart' if step else 'there is one row'
             raise BagError(
-                f"'{self.path}': the unit of column '{name}' is not clear, as its rows are "
-                f'{step:.3g} apart; put it into its name, as in {name}_ms (s, ms, us, ns).',
+                f"'{self.path}': the unit of column '{name}' is not clear, as {why}; put it into "
+                f'its name, as in {name}_ms (s, ms, us, ns).',
                 kind='no_unit', path=self.path, column=name,
             )  # fmt: skip
         if not stated or len(names) > 1:

@@ -91,8 +91,8 @@ class FilterChoice:
             )
         if self.half_width is None:
             return (
-                f'No filter is needed: the noise of the signals lets the IZMP scatter by '
-                f'{_mm(self.unfiltered)}, and {_mm(self.wanted)} are allowed (filter.scatter).'
+                f'No filter is needed: by the noise of the signals the IZMP scatters by '
+                f'{_mm(self.unfiltered)}; {_mm(self.wanted)} is allowed (filter.scatter).'
             )
         text = (
             f'Matched filter of half-width {1e3 * self.half_width:.0f} ms '
@@ -101,15 +101,15 @@ class FilterChoice:
             'with it'
         )
         if np.isfinite(self.cut):
-            text += f'; it takes about {_mm(self.cut)} (RMS) off the CoP, its noise included'
+            text += f'; it removes about {_mm(self.cut)} (RMS) from the CoP, noise included'
         if self.scatter > self.wanted:
-            worse = ', as a longer one takes more off the CoP than off the noise'
-            worse = ', as a longer one hides when the robot flies' if self.flies else worse
+            worse = ', as a longer one removes more of the CoP than of the noise'
+            worse = ', as a longer one hides flights' if self.flies else worse
             return (
-                f'{text}; {_mm(self.wanted)} (filter.scatter) are out of reach'
+                f'{text}; {_mm(self.wanted)} (filter.scatter) is out of reach'
                 f'{worse * (self.flies or bool(self.cut > 0))}.'
             )
-        return f'{text}; {_mm(self.wanted)} are allowed (filter.scatter).'
+        return f'{text}; {_mm(self.wanted)} is allowed (filter.scatter).'
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ def _compare_with_weight(
         'mean_foot_force',
         'warning',
         f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
-        f"{missing}Check the URDF's masses, a load that it does not have, offsets of the sensors, "
+        f"{missing}Check the URDF's masses, a payload that it lacks, offsets of the sensors, "
         'and the mass below them (below).',
     )
 

@@ -51,10 +51,10 @@ class LateForces:
     def text(self) -> str:
         """What was found and done, as a sentence."""
         return (
-            f'The force sensors come {1e3 * self.delay:.0f} ± {1e3 * self.sigma:.0f} ms late: '
-            'taken into account. The forces alone show it; the CoP, which has no part in the '
-            f'estimate, is {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm from the '
-            'IZMP by it (RMS about the mean). For the nodes state '
+            f'The force sensors are {1e3 * self.delay:.0f} ± {1e3 * self.sigma:.0f} ms late, '
+            'which is taken into account. The forces alone show it; the CoP, which has no part in '
+            f'the estimate, is then {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm '
+            'from the IZMP (RMS about the mean). For the nodes, state '
             f'delay: {self.delay:.4f} beside the topic of each wrench in the robot file; '
             '“izmp calibrate BAG --robot ROBOT -o OUT” estimates the delays of all sensors.'
         )

@@ -92,7 +92,7 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> ReplayError
         if apart > 0.0:
             return ReplayError(
                 f'{nothing}: the stamps on {use.topic} and {joints.topic} are {apart:.4g} s apart '
-                'and share no time. Let all drivers stamp by one clock (use_sim_time everywhere '
+                'and do not overlap. Let all drivers stamp by one clock (use_sim_time everywhere '
                 'or nowhere; chrony or PTP between computers).',
                 kind='no_common_time',
                 topics=(use.topic, joints.topic),
@@ -113,13 +113,13 @@ def _nothing_paired(recording: Recording, evaluation: Evaluation) -> ReplayError
     ]
     if not reasons:
         return ReplayError(
-            f'{nothing}: at no instant are all signals of MR-AD there. '
+            f'{nothing}: at no instant are all signals of MR-AD available. '
             'The recording is too short.',
             kind='too_short',
         )
     worst = sorted(reasons, reverse=True)[:3]
     return ReplayError(
-        f'{nothing}: at no instant are all signals of MR-AD there. '
+        f'{nothing}: at no instant are all signals of MR-AD available. '
         f'Most frequent: {"; ".join(text for _, _, text in worst)}.',
         kind='signals_missing',
         faults=tuple(key for _, key, _ in worst),

@@ -238,7 +238,7 @@ def _stuck(
         'warning',
         f'{use.topic}{some} is stuck for {total:.2f} s in all ({spans}): {what} while the '
         'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
-        'Is its driver, its bus or its computer held up?',
+        'Was its driver, its bus or its computer blocked?',
     )
 
 

@@ -134,6 +134,12 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
     by_names = ROW in types.values() and not joints
     either = f'{IMU}, nor of a pose ({", ".join(POSES)}),'
     for batches, msgtype in ((found.joints, JOINT_STATE), (found.imus or found.poses, either)):
+        if not batches and ROW in types.values() and joints:
+            what = 'joints of the URDF' if batches is found.joints else 'an IMU, as gyro_x, acc_x'
+            raise ReplayError(
+                f"'{path}' has no columns with names of {what}. {arrays}",
+                kind='not_in_bag', path=path, msgtype=msgtype,
+            )  # fmt: skip
         if not batches:
             there = ', '.join(f'{name} ({msgtype})' for name, msgtype in types.items())
             raise ReplayError(

@@ -209,7 +209,7 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
                 Reason.IMU_CONTRADICTS.value,
                 'warning',
                 f'At {number} instants the vertical of {signal.topic} contradicts the joints: '
-                'there the ground is not known. Its IMU is mounted otherwise than stated, or an '
+                'there the ground is not known. Its IMU is not mounted as stated, or an '
                 'encoder lost its zero.',
                 subject=signal.topic,
             )
@@ -369,9 +369,9 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
                 'mean_force',
                 'warning',
                 f'The mean contact force of {track.label} along the ground normal is '
-                f'{ratio(share)} of the weight, in which the masses cancel: '
+                f'{ratio(share)} of the weight. The masses cancel in this: '
                 f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
-                'A slope leaves the cosine of its angle.',
+                'On a slope it is the cosine of its angle.',
                 subject=track.name,
             )
     measured = scene.timeline.mean(np.where(stands, scene.measured_force, np.nan))
@@ -381,7 +381,7 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
             'warning',
             f'The feet measure {ratio(measured / scene.weight)} of the weight: check '
             f'{"whether the robot file has all feet, " if measured < scene.weight else ""}their '
-            'calibration and the mass of the model. A slope leaves the cosine of its angle.',
+            'calibration and the mass of the model. On a slope it is the cosine of its angle.',
         )
 
 

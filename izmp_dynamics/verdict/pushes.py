@@ -182,6 +182,6 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     if len(pushes) > _LISTED:
         remarks += (
             f'External forces acted {times(len(pushes))}; the largest '
-            f'{_LISTED} are listed. So many may also be errors of model or force sensors.',
+            f'{_LISTED} are listed. That many may also be errors of model or force sensors.',
         )
     return remarks

@@ -108,6 +108,6 @@ def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> Iterato
         lasts = end - begin
         sentence = f'No foot carries load for {seconds(lasts)}'
         if lasts > LONGEST_FLIGHT:
-            sentence += ': too long for a flight, so the robot is held or lies'
+            sentence += ': too long for a flight, so the robot is held or lies on the ground'
         if lasts >= LEAST:
             yield Event(begin, end, 'flight', sentence, size=lasts, unit='s')

@@ -224,7 +224,7 @@ def fall_alarm(
     if fall is not None:
         ground = any(event.kind == 'impact' for event in events)
         end = 'the impact' if ground else 'the end of the recording, in which the robot falls'
-        missed = ', but not as the robot fell' if found else ', although the robot fell'
+        missed = ', but not when the robot fell' if found else ', although the robot fell'
         sentence += f', {seconds(lead)} before {end}' if lead else missed
     when = '' if most < 1e-3 else f', at {instant(at)}'
     sentence += f'; highest probability of a fall within {HORIZON:g} s: {percent(most)}{when}.'
