@@ -304,7 +304,7 @@ def test_a_path_that_is_wrong_ends_the_launch(installed, tmp_path, arguments, se
             "rate is 'x'; a number is needed.",
         ),
         ('replay', ['bag:=absent', f'robot:={ROBOT}'], "There is no bag at 'absent'"),
-        ('simulation', ['record:=true', f'bag:={ROOT}'], 'overwrite:=true to replace it'),
+        ('simulation', ['record:=true', f'bag:={ROOT}'], 'or set overwrite:=true'),
     ],
 )
 def test_what_cannot_be_used_ends_the_launch(installed, tmp_path, name, arguments, sentence):

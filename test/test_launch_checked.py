@@ -11,7 +11,7 @@ def test_a_second_recording_is_refused_unless_it_may_replace_the_first(tmp_path)
     with BagWriter(place):
         pass
     before = [*place.iterdir()]
-    with pytest.raises(RuntimeError, match=r'bag. exists; .* set overwrite:=true'):
+    with pytest.raises(RuntimeError, match=r'bag. exists; .*overwrite:=true'):
         free_place(str(place), overwrite=False)
     free_place(str(place), overwrite=True)
     free_place(str(tmp_path / 'another'), overwrite=False)

@@ -227,7 +227,6 @@ def test_an_existing_folder_is_refused_with_the_parameter_that_replaces_it(tmp_p
         processes.start('recorder', f'output:={place}')
         assert processes.running['recorder'].wait(PATIENCE) == 2
         processes.running.clear()
-    assert (
-        f"'{place}' exists; name another folder, or set the parameter overwrite:=true."
-        in processes.log('recorder')
+    assert f"'{place}' exists; name another place, or set overwrite:=true." in processes.log(
+        'recorder'
     )

@@ -60,8 +60,8 @@ def free_place(folder: str, overwrite: bool) -> None:
     try:
         BagWriter(Path(folder).expanduser(), overwrite=overwrite).try_place()
     except BagError as error:
-        taken = f"'{folder}' exists; name another folder, or set overwrite:=true to replace it."
-        raise RuntimeError(taken if error.kind == 'place_taken' else str(error)) from None
+        text = str(error).replace('add --overwrite', 'set overwrite:=true')
+        raise RuntimeError(text) from None
 
 
 def _refused(name: str, text: str, kind: type) -> RuntimeError:

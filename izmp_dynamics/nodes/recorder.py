@@ -66,9 +66,12 @@ class Recorder(Node):
         self._recorded: list[str] = []
         self._lost: Counter[str] = Counter()
         self._files = ExitStack()
-        self._writer = self._files.enter_context(
-            _writer(Path(output).expanduser(), storage, overwrite)
-        )
+        try:
+            writer = BagWriter(Path(output).expanduser(), storage, overwrite)
+        except BagError as error:
+            text = str(error).replace('add --overwrite', 'set overwrite:=true')
+            raise BagError(text, kind=error.kind, **error.data) from error
+        self._writer = self._files.enter_context(writer)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         for period, work in (
             (TAKE_EVERY, self._receiver.take_all),
@@ -167,18 +170,3 @@ class Recorder(Node):
         if lost:
             numbers = ', '.join(f'{number} on {topic}' for topic, number in lost.most_common())
             self.get_logger().warning(f'Messages that were lost on the way to the bag: {numbers}.')
-
-
-def _writer(path: Path, storage: str, overwrite: bool) -> BagWriter:
-    """Make the writer.
-
-    Raises:
-        BagError: the place is taken.
-    """
-    try:
-        return BagWriter(path, storage, overwrite)
-    except BagError as error:
-        if error.kind != 'place_taken':
-            raise
-        sentence = f"'{path}' exists; name another folder, or set the parameter overwrite:=true."
-        raise BagError(sentence, kind=error.kind, **error.data) from error
