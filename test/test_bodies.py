@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +13,14 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import BagError, MissingDependencyError
+from izmp_dynamics.base.errors import BagError, IzmpError, MissingDependencyError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
 from izmp_dynamics.bodies.registration import Step, find_shift
-from izmp_dynamics.bodies.table import read_table
+from izmp_dynamics.bodies.table import Table, read_table
+from izmp_dynamics.bodies.units import read_units
 from izmp_dynamics.cli.main import main
 
 from .requiring import skip_without
@@ -398,6 +400,37 @@ def test_tables_of_matlab(last, sentence, tmp_path, monkeypatch):
         found = read_table(tmp_path / 'a.mat')
         assert found.names == ('tilt',)
         np.testing.assert_allclose(found.columns(['tilt'])[:, 0], [1.0, 2.0, 3.0])
+
+
+UNITS = [f'shin_{kind}_{axis}' for kind in ('Accel', 'Gyro') for axis in 'XYZ']
+
+
+@pytest.mark.parametrize(
+    ('g', 'rate', 'given', 'sentence'),
+    [
+        (1.0, 100.0, 'shin=shank', ''),
+        (9.81, 1.0, 'shin=shank', ''),
+        (9810.0, 1.0, 'shin=shank', "accelerations of 9.81e+03 in the median for 'shin'"),
+        (1.0, 1.0, 'foot=shank', "There is no unit 'foot'"),
+        (1.0, 1.0, 'shin=hips', "There is no body beside the root 'hips'"),
+    ],
+)
+def test_units_become_segments_in_si(g, rate, given, sentence):
+    body = SimpleNamespace(name='hips', mass=1.0), SimpleNamespace(name='shank', mass=1.0)
+    recording = Recording(
+        'm', body, (), 9.81, np.eye(3), 10**7 * np.arange(9), {}, *[np.empty(0)] * 2, (), ()
+    )
+    values = np.tile([0.0, 0.0, g, rate, 0.0, 0.0], (9, 1))
+    table = Table(Path('imu.mot'), 10**7 * np.arange(9), tuple(UNITS), values, None)
+    pairs = dict([given.split('=')])
+    if sentence:
+        with pytest.raises(IzmpError, match=re.escape(sentence)):
+            read_units(table, pairs, recording)
+        return
+    ((unit,), (remark,)) = read_units(table, pairs, recording)
+    np.testing.assert_allclose(unit.values[0, 5], 9.81, rtol=1e-3)
+    assert unit.values[0, 0] == pytest.approx(np.radians(rate) if rate > 36.0 else rate)
+    assert ('°/s' in remark, ' g.' in remark) == (rate > 36.0, g == 1.0)
 
 
 COORDINATES = ('tilt', 'list', 'turn', 'tx', 'ty', 'tz', 'knee_r')

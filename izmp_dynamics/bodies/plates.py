@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Slerp
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, seconds
+from izmp_dynamics.base.conventions import Array, Stamps, seconds
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.base.rotations import from_matrices, rotated_back
 from izmp_dynamics.bodies.recording import Foot, Recording, Wrenches
 from izmp_dynamics.bodies.registration import Step, find_shift
-from izmp_dynamics.bodies.table import FIRST_STAMP, Table
+from izmp_dynamics.bodies.table import Table
 
 LOADED = 0.02
 """Part of the weight from which on a plate carries somebody [-]."""
@@ -155,15 +155,8 @@ def foot_forces(
     Raises:
         BagError: plates and motion have no time in common.
     """
-    stamps = plates[0].stamps
-    inside = (stamps >= recording.stamps[0]) & (stamps <= recording.stamps[-1])
-    if np.count_nonzero(inside) < 3:
-        raise BagError(
-            'The forces and the motion have no time in common: '
-            f'{_span(stamps)} and {_span(recording.stamps)}.',
-            kind='no_common_time',
-        )  # fmt: skip
-    stamps = stamps[inside]
+    inside = recording.inside(plates[0].stamps, 'forces')
+    stamps = plates[0].stamps[inside]
     wrenches = np.array([plate.values[inside] for plate in plates])
     threshold = LOADED * recording.mass * recording.gravity
     feet = [_Placed(foot, recording.stamps, stamps) for foot in recording.feet]
@@ -335,8 +328,3 @@ def _runs(flags: npt.NDArray[np.bool_]) -> list[slice]:
     """The intervals in which flags (T,) are set."""
     edges = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0))
     return [slice(*pair) for pair in edges.reshape(-1, 2).tolist()]
-
-
-def _span(stamps: Stamps) -> str:
-    begin, end = ((int(stamp) - FIRST_STAMP) / NANOSECONDS for stamp in stamps[[0, -1]])
-    return f'{begin:g} to {end:g} s'

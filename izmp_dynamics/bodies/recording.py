@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.bodies.table import FIRST_STAMP
 
 
 @dataclass(frozen=True)
@@ -95,16 +98,34 @@ class Recording:
         """Of the whole body [kg]."""
         return sum(link.mass for link in self.links)
 
+    def inside(self, stamps: Stamps, what: str) -> npt.NDArray[np.bool_]:
+        """(T,) which stamps of other signals are within the motion.
+
+        Raises:
+            BagError: fewer than three.
+        """
+        inside: npt.NDArray[np.bool_] = (stamps >= self.stamps[0]) & (stamps <= self.stamps[-1])
+        if np.count_nonzero(inside) < 3:
+            spans = (
+                '{:g} to {:g} s'.format(*(of[[0, -1]] - FIRST_STAMP) / NANOSECONDS)
+                for of in (stamps, self.stamps)
+            )
+            raise BagError(
+                f'The {what} and the motion have no time in common: {" and ".join(spans)}.',
+                kind='no_common_time',
+            )
+        return inside
+
 
 @dataclass(frozen=True)
 class Wrenches:
-    """What a plate does to the body, or a part of that to a foot.
+    """What a plate does to the body, a part of that to a foot, or what a unit measures.
 
     Attributes:
-        name: of the plate, or of the link of the foot.
+        name: of the plate, or of the link of foot or unit.
         stamps: (T,) at which it is known [ns].
         values: (T, 6) force and moment, in and about the origin of the world, or of the link
-            [N, N·m].
+            [N, N·m]; of a unit angular velocity and specific force in its axes [rad/s, m/s²].
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A recording of a human → folder with bag, URDF and robot file, as every log here."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -16,9 +16,11 @@ from izmp_dynamics.bodies.opensim import read_opensim
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
 from izmp_dynamics.bodies.table import read_table
+from izmp_dynamics.bodies.units import read_units
 
 WORLD = 'world'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
+_IMU = 'sensor_msgs/msg/Imu'
 _POSE = 'geometry_msgs/msg/PoseStamped'
 
 
@@ -28,6 +30,7 @@ def import_opensim(
     grf: Path | None,
     output: Path,
     *,
+    imu: tuple[Path, Mapping[str, str]] | None = None,
     feet: tuple[str, ...] = (),
     shift: tuple[float, float] = (0.0, 0.0),
     overwrite: bool = False,
@@ -40,6 +43,7 @@ def import_opensim(
         motion: coordinates over time.
         grf: ground reaction forces over time; None without plates.
         output: folder to be made, a bag with further files.
+        imu: file of inertial units, and which body carries each.
         feet: bodies that are feet; default: those whose names say so.
         shift: what plates are moved by in x and y of the world, z up [m].
         overwrite: replace a bag.
@@ -70,9 +74,10 @@ def import_opensim(
         if recording.feet and plates:
             forces, more = foot_forces(recording, plates)
             remarks += more
-    recording = replace(recording, remarks=remarks)
-    sources = ', '.join(file.name for file in (model, motion, grf) if file)
-    _write(recording, plates, forces, sources, output, overwrite)
+    units, more = read_units(read_table(imu[0]), imu[1], recording) if imu else ((), ())
+    recording = replace(recording, remarks=remarks + more)
+    sources = ', '.join(file.name for file in (model, motion, grf, imu and imu[0]) if file)
+    _write(recording, plates, forces, units, sources, output, overwrite)
     return recording
 
 
@@ -102,6 +107,7 @@ def _write(
     recording: Recording,
     plates: tuple[Wrenches, ...],
     forces: tuple[Wrenches, ...],
+    units: tuple[Wrenches, ...],
     source: str,
     path: Path,
     overwrite: bool,
@@ -110,7 +116,7 @@ def _write(
     urdf = _urdf_text(recording)
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
-        bag.add_file('robot.yaml', _robot_text(recording, forces, source))
+        bag.add_file('robot.yaml', _robot_text(recording, forces, units, source))
         text = {'data': urdf}
         bag.add_topic('/robot_description', 'std_msgs/msg/String', text)
         start = int(recording.stamps[0])
@@ -126,6 +132,11 @@ def _write(
             bag.write_batch(topic, recording.stamps, poses)
         _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in plates])
         _write_wrenches(bag, [(_foot_topic(foot.name), foot.name, foot) for foot in forces])
+        for unit in units:
+            topic, values = f'/{unit.name}/imu', unit.values
+            bag.add_topic(topic, _IMU, {'header.frame_id': unit.name})
+            read = {'angular_velocity': values[:, :3], 'linear_acceleration': values[:, 3:]}
+            bag.write_batch(topic, unit.stamps, read)
 
 
 def _write_joints(bag: BagWriter, stamps: Stamps, q: dict[str, Array]) -> None:
@@ -147,7 +158,12 @@ def _urdf_text(recording: Recording) -> str:
     return f'<robot name="{escape(recording.name)}">\n{"".join(parts)}</robot>\n'
 
 
-def _robot_text(recording: Recording, forces: tuple[Wrenches, ...], source: str) -> str:
+def _robot_text(
+    recording: Recording,
+    forces: tuple[Wrenches, ...],
+    units: tuple[Wrenches, ...],
+    source: str,
+) -> str:
     """The robot file."""
     rate = NANOSECONDS / float(np.median(np.diff(recording.stamps)))
     gravity = recording.gravity
@@ -162,6 +178,8 @@ def _robot_text(recording: Recording, forces: tuple[Wrenches, ...], source: str)
         'ground: {source: frame, frame: ground, topic: derived/ground}  # the floor of the world',
         f'rates: {{bus: {rate:.6g}}}  # [Hz]',
         f'acd: {{acceleration_limit: {_acceleration_limit(recording):.0f}}}  # [rad/s², m/s²]',
+        *(['segments:  # not known: how they are mounted (izmp calibrate)'] if units else []),
+        *(f'  {unit.name}: {{topic: {unit.name}/imu, frame: {unit.name}}}' for unit in units),
         *(['feet:'] if recording.feet else []),
     ]
     with_forces = {foot.name for foot in forces}

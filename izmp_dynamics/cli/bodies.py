@@ -33,6 +33,11 @@ def add_parser(subparsers: Any) -> None:
         help='ground reaction forces, *.mot, *.sto, *.mat or *.c3d',
     )
     opensim.add_argument(
+        '--imu', type=_units, metavar='FILE:UNIT=BODY,…',
+        help='inertial units, as in imu.mat:trunk=torso,foot=calcn_r of columns trunk_Accel_X, '
+        'trunk_Gyro_X, … in g or m/s², rad/s or °/s',
+    )  # fmt: skip
+    opensim.add_argument(
         '--feet', type=listed, default=(), metavar='A,B',
         help='bodies that are feet (default: those named calcn or foot)',
     )  # fmt: skip
@@ -62,6 +67,14 @@ def _shift(text: str) -> tuple[float, float]:
     raise argparse.ArgumentTypeError(f"two numbers below 10 m, as 0.010,-0.041, not '{text}'")
 
 
+def _units(text: str) -> tuple[Path, dict[str, str]]:
+    file, _, units = text.rpartition(':')
+    pairs = [pair.partition('=')[::2] for pair in listed(units)]
+    if file and pairs and all(unit and body for unit, body in pairs):
+        return Path(file), dict(pairs)
+    raise argparse.ArgumentTypeError(f"FILE:UNIT=BODY,…, as imu.mat:trunk=torso, not '{text}'")
+
+
 def run(options: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
     from izmp_dynamics.bodies.write import import_opensim
@@ -70,8 +83,8 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar('import', options.quiet) as progress:
         recording = import_opensim(
             options.model, options.motion, options.grf, options.output,
-            feet=options.feet, shift=options.shift_plates, overwrite=options.overwrite,
-            progress=progress,
+            imu=options.imu, feet=options.feet, shift=options.shift_plates,
+            overwrite=options.overwrite, progress=progress,
         )  # fmt: skip
     if options.quiet:
         return 0
