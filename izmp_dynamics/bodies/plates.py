@@ -112,18 +112,9 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
 
 
 def _about_point(torque: Array, force: Array, point: Array, up: Array) -> Array | None:
-    """Torques about the point of the force, if those given are about a fixed point.
+    """(T, 3) vertical torques about the point of the force; None if they are that already.
 
     A plate cannot pull its surface, so about the point of the force there is no horizontal torque.
-
-    Args:
-        torque: (T, 3) as given [N·m].
-        force: (T, 3) [N].
-        point: (T, 3) at which it acts [m].
-        up: (3,) unit vector.
-
-    Returns:
-        (T, 3) vertical torques; None if those given are about the point of the force already.
     """
 
     def level(vectors: Array) -> Array:
@@ -222,15 +213,7 @@ def _beside(
     shares: Array,
     loads: Array,
 ) -> tuple[npt.NDArray[np.bool_], list[str]]:
-    """(T, F) where a foot stands beside the plates; sentences.
-
-    Args:
-        recording: has the weight.
-        feet: at T stamps [ns].
-        stamps: (T,) of the plates.
-        shares: (P, T, F) of the plates that the feet feel.
-        loads: (P, T) of the plates [N].
-    """
+    """(T, F) where a foot stands beside the plates, by `shares` (P, T, F) and `loads` (P, T)."""
     felt = (shares > 0.0).any(axis=0)
     beside = np.stack([foot.is_low & (foot.speed < _SLOW) for foot in feet], axis=1) & ~felt
     speeds = np.stack([foot.speed for foot in feet], axis=1)[felt]
@@ -300,10 +283,7 @@ class _Placed:
 
 
 def _shares(feet: Sequence[_Placed], wrench: Array, threshold: float) -> tuple[Array, float]:
-    """(T, F) which part of a plate's wrench (T, 6) each foot feels; 0 where it is unloaded.
-
-    And how far its CoP is beside the feet, the median [m].
-    """
+    """(T, F) parts of a wrench (T, 6) that feet feel; how far its CoP is beside them (median)."""
     shares = np.zeros((len(wrench), len(feet)))
     rows = np.flatnonzero(wrench[:, 2] > threshold)
     if not len(rows):
