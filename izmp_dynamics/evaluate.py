@@ -30,6 +30,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.fusing import FusionStage
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import (
     Collector,
@@ -180,7 +181,10 @@ def _evaluated(
     choice = chosen_filter(recording, trial)
     late = adopt_delay(recording, trial)
     collector, evaluator = Collector(recording, urdf, columns), make_evaluator(recording)
+    fusion = FusionStage(recording.rig) if FusionStage.suits(recording.rig) else None
     for results in evaluate_recording(recording, evaluator, progress):
+        if fusion is not None:
+            results = fusion.push(evaluator, results)
         write(results)
         collector.add(results)
     found = [each for each in signal_findings(recording) if each.level == 'warning']

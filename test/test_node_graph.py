@@ -20,9 +20,10 @@ from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK
-from izmp_dynamics.nodes.messages import ANY_ANGLE, vector
+from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
+from izmp_dynamics.results.topics import ANY_ANGLE
 from izmp_dynamics.sensing.noise import degrees
 
 from .bag_surgery import IMU, JOINTS, SECOND, TOPICS, Draft

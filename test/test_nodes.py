@@ -58,7 +58,7 @@ def walk(biped31, tmp_path_factory):
 @pytest.fixture(scope='module')
 def expected(walk, biped31):
     """What the replay makes of the walk, and the robot made ready."""
-    return evaluate_log(walk, biped31)
+    return evaluate_log(walk, biped31, fuses=True)
 
 
 @pytest.mark.parametrize('processes', [('composed',), GRAPH], ids=['composed', 'separate'])
@@ -81,6 +81,12 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     results = {topic: expected.points[name] for topic, name in TRACKS.items()}
     results['/gap'] = expected.points['mr_ad'] - expected.points['cop']
     results['/external_wrench'] = external_of(expected, rig)
+    wrenches = ['/external_wrench']
+    if processes != GRAPH:
+        results['/fusion/izmp'] = expected.points['fusion']
+        results['/fusion/contact_wrench'] = expected.fused.contact
+        results['/fusion/external_wrench'] = expected.fused.external
+        wrenches += ['/fusion/contact_wrench', '/fusion/external_wrench']
     known = {topic: np.isfinite(values).all(axis=1) for topic, values in results.items()}
     margins = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
     fall = expected.fall.probability[np.isfinite(expected.fall.probability)]
@@ -89,9 +95,12 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     with nodes, probe(nodes) as node:
         for name in processes:
             nodes.start(name, 'reliable_inputs:=true')
-        topics = {'/gap': Vector3Stamped, '/margin': Float64, '/external_wrench': WrenchStamped}
+        topics = {'/gap': Vector3Stamped, '/margin': Float64} | dict.fromkeys(
+            wrenches, WrenchStamped
+        )
         topics |= {'/fall_probability': Float64, '/fall_alarm': Bool}
-        listener = Listener(node, dict.fromkeys(TRACKS, PointStamped) | topics)
+        points = [topic for topic in results if topic in TRACKS or topic == '/fusion/izmp']
+        listener = Listener(node, dict.fromkeys(points, PointStamped) | topics)
         if processes == GRAPH:
             assert wait_until(lambda: listening(node) == LISTENERS)
         player = BagPlayer(node, walk, biped31)

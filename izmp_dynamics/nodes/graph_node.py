@@ -36,6 +36,7 @@ from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.fusing import FusionStage
 from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.pipeline.uncertainty import JointSpeeds, izmp_covariance, joint_speeds
 from izmp_dynamics.signals.matched_filter import check_half_width
@@ -122,6 +123,8 @@ class GraphNode(TopicNode):
         if self._former is not None:
             self.evaluator.stages.assume(self._former.stages, self._unsure)
             self._former = None
+        fuses = task.is_whole and FusionStage.suits(rig)
+        self._fusion = FusionStage(rig) if fuses else None
         self._resets = 0
         self._speeds: JointSpeeds | None = None
         for key in ('frames', 'waiting for frames'):
@@ -251,6 +254,9 @@ class GraphNode(TopicNode):
                 self.sensors.forces.steps.see('joints', stamp, q)
             if self.evaluator is not None and self.outputs.put_first(instant, self.evaluator.rig):
                 self._put_uncertain(instant)
+            if self._fusion and self.evaluator and self.outputs.verdict and not self.is_ahead:
+                fused = self._fusion.push(self.evaluator, instant)
+                self.outputs.verdict.put_fused(fused, self.evaluator.rig)
 
     def _put_later(self, piece: Evaluated) -> None:
         """Publish what is known later than the IZMP: pose and IR-MD."""

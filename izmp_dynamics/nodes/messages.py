@@ -24,9 +24,6 @@ from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_co
 
 Flags = npt.NDArray[np.bool_]
 
-ANY_ANGLE = np.pi**2 / 3.0
-"""Variance of an angle that is distributed uniformly between -π and π [rad²]."""
-
 
 class WorldInstant(NamedTuple):
     """The root in the world at one instant.
@@ -142,18 +139,6 @@ def quaternion_of(values: Array) -> Quaternion:
     """Quaternion of (4,) x, y, z, w."""
     x, y, z, w = values.tolist()
     return Quaternion(x=x, y=y, z=z, w=w)
-
-
-def pose_with_covariance(position: Array, covariance: Array) -> Array:
-    """Numbers (43,) of a PoseWithCovariance: a point (3,) [m] with its covariance (3, 3) [m²].
-
-    It has no orientation: that is the identity, with the variance of any angle at all.
-    """
-    values = np.zeros(7 + 36)
-    values[:3], values[6] = position, 1.0
-    matrix = values[7:].reshape(6, 6)
-    matrix[:3, :3], matrix[3:, 3:] = covariance, ANY_ANGLE * np.eye(3)
-    return values
 
 
 def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:

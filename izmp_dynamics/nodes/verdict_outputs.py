@@ -21,7 +21,6 @@ from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import (
     message_class,
     polygon_stamped,
-    pose_with_covariance,
     quaternion,
     rotation_matrix,
     transform_stamped,
@@ -36,7 +35,7 @@ from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.results.evaluation import Outage
-from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS
+from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS, pose_with_covariance
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.support_polygon import plane_axes
@@ -252,6 +251,26 @@ class VerdictOutputs:
             variance = np.diag([away @ covariance @ away, 0.0, 0.0])
             values = pose_with_covariance(np.array([margin, 0.0, 0.0]), variance)
             self._margin.numbers(stamp, '', values)
+
+    def put_fused(self, instant: Evaluated, rig: Rig) -> None:
+        """Publish what motion and feet say together, its covariances where they change."""
+        fused = instant.fused
+        if fused is None or not all_finite(fused.contact[0]):
+            return
+        wrenches = ('fusion/contact_wrench', 'fusion/external_wrench')
+        self._send(wrenches, instant, rig)
+        if fused.changes[0]:
+            self._send([f'{name}_covariance' for name in wrenches], instant, rig)
+        point, covariance = self.point('fusion', instant, rig), fused.point_covariance
+        if point is None or covariance is None:
+            return
+
+        def send(R: Array, p: Array) -> None:
+            values = pose_with_covariance(R @ point + p, R @ covariance[0] @ R.T)
+            output = self._made['fusion/izmp_with_covariance']
+            output.numbers(int(instant.stamps[0]), self.frame.label, values)
+
+        self._when_known(instant, send)
 
     def _when_known(self, instant: Evaluated, send: Any) -> None:
         q, normal = instant.joints.positions[0], instant.plane.normal[0]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.estimation.fusion import Fused
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
@@ -27,8 +28,8 @@ class Evaluated:
         world: pose and velocity of the root in the world.
         up: (K, 3) unit vector [-] against gravity, by the orientation, else by gyroscope and φ.
         com: (K, 3) centre of mass [m].
-        wrenches: 'mr_ad', 'ir_md', 'cop' → (K, 6) contact wrench about the root origin; those
-            that the sensors allow.
+        wrenches: 'mr_ad', 'ir_md', 'cop', 'fusion' → (K, 6) contact wrench about the root
+            origin; those that the sensors allow.
         points: same keys → (K, 3) IZMP or CoP [m].
         margins: same keys → (K,) distance from the edge of the support polygon [m].
         ground: plane, soles, loaded feet.
@@ -36,6 +37,9 @@ class Evaluated:
             robot without feet.
         units: (K, S, 9) φ, ω, ω̇ that the units of `Rig.segments` measure, in the axes of their
             bodies; None without units.
+        feet: (K, F, 6) measured wrench on each foot about the root origin; None where the feet
+            are not evaluated.
+        fused: both wrenches by `estimation.fusion`; None where that was not asked for.
     """
 
     joints: JointKinematics
@@ -49,6 +53,8 @@ class Evaluated:
     ground: Ground
     fall: FallRisk | None = None
     units: Array | None = None
+    feet: Array | None = None
+    fused: Fused | None = None
 
     @property
     def stamps(self) -> Stamps:
@@ -73,6 +79,8 @@ class Evaluated:
             self.ground.select(rows),
             None if self.fall is None else self.fall.select(rows),
             None if self.units is None else self.units[rows],
+            None if self.feet is None else self.feet[rows],
+            None if self.fused is None else self.fused.select(rows),
         )
 
     @property

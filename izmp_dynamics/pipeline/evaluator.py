@@ -177,6 +177,7 @@ class Evaluator:
             ground=ground,
             fall=fall,
             units=units,
+            feet=feet.wrenches,
         )
 
     def _mr_ad(

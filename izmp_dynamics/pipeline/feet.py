@@ -31,7 +31,6 @@ class FeetState:
         loaded: (K, F) which feet carry load.
         most: (K,) the foot that carries most.
         wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
-        readings: (K, F, 6) of the sensors in their frames; NaN where they are not known [N, N·m].
         wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
         shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
         chances: (K, F) probability that a foot carries, likewise.
@@ -41,7 +40,6 @@ class FeetState:
     loaded: npt.NDArray[np.bool_]
     most: npt.NDArray[np.intp]
     wrench: ContactWrench | None
-    readings: Array
     wrenches: Array
     shares: Array
     chances: Array
@@ -135,8 +133,7 @@ class FeetStage(Stage):
         complete = len(self._sensed) > 0 and all(self._sensed)
         total = ContactWrench.from_array(found.total) if complete else None
         return FeetState(
-            soles, found.loaded, found.most, total, readings, found.wrenches, found.shares,
-            found.chances,
+            soles, found.loaded, found.most, total, found.wrenches, found.shares, found.chances,
         )  # fmt: skip
 
     def show(self, joints: JointKinematics, feet: FeetState, mr_ad: Array) -> None:
@@ -148,7 +145,6 @@ class FeetStage(Stage):
                     joints.positions,
                     mr_ad[:, :3],
                     feet.soles,
-                    feet.readings,
                     feet.wrenches,
                 )
             )

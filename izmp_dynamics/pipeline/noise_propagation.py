@@ -255,12 +255,13 @@ def unit_covariance(
         index: of the unit.
         covariance: (K, 9, 9) of its φ, ω, ω̇; zero counts where the unit is not known.
     """
-    jacobian = np.empty((len(states), 6, 9))
+    parts = []
     for column in range(9):
         step = np.zeros(units.shape[1:])
         step[index, column] = 1.0
         after, before = (mr_ad.of_states(states, units + s * step)[0] for s in (1.0, -1.0))
-        jacobian[:, :, column] = 0.5 * (after - before)
+        parts.append(0.5 * (after - before))
+    jacobian = np.stack(parts, axis=2)
     known = np.asarray(np.isfinite(units[:, index]).all(axis=1))[:, None, None]
     added: Array = jacobian @ np.where(known, covariance, 0.0) @ np.swapaxes(jacobian, 1, 2)
     return added
@@ -283,13 +284,13 @@ def _differences(
     mr_ad: MrAd, states: Array, columns: range, size: float, units: Array | None
 ) -> Array:
     """(K, 6, C) derivatives of the wrench by numbers of the state, as central differences."""
-    jacobian = np.empty((len(states), 6, len(columns)))
-    for k, column in enumerate(columns):
+    parts = []
+    for column in columns:
         step = np.zeros(states.shape[1])
         step[column] = size
         after, before = (mr_ad.of_states(states + sign * step, units)[0] for sign in (1.0, -1.0))
-        jacobian[:, :, k] = 0.5 / size * (after - before)
-    return jacobian
+        parts.append(0.5 / size * (after - before))
+    return np.stack(parts, axis=2)
 
 
 _STATES = 2048
@@ -325,7 +326,7 @@ def joint_covariance(
     if units is not None:
         units = np.repeat(0.0 * units, joints, axis=0)  # NaN where a unit is not known
     wrenches, _ = mr_ad.of_states(states.reshape(count * joints, -1), units)
-    by_joints = wrenches.reshape(count, joints, 6).swapaxes(1, 2)
+    by_joints = wrenches.reshape(count, joints, -1).swapaxes(1, 2)
     return _squared(by_joints * acceleration_sigma[:, None, :])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -109,6 +110,7 @@ def filtered_covariance(
     noise: SampleNoise | None,
     half_width: float | None,
     speeds: JointSpeeds | None = None,
+    mr_ad: MrAd | None = None,
 ) -> Array:
     """Predict the covariance of the contact wrench of MR-AD with a filter, maybe another one.
 
@@ -118,6 +120,7 @@ def filtered_covariance(
         noise: of the samples; None: not known.
         half_width: of the matched filter in question [s]; None: unfiltered.
         speeds: of the joints at the instants before; None: not known.
+        mr_ad: what gives the wrench, or more of them at a time; None: that of the evaluator.
 
     Returns:
         (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or a
@@ -125,15 +128,15 @@ def filtered_covariance(
         links were used whose samples this evaluator has not.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
-    periods = stage.periods
+    periods, mr_ad = stage.periods, mr_ad or evaluator.mr_ad
     if noise is None or periods is None:
         return np.full((len(result.stamps), 6, 6), np.nan)
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
     states, units = mr_ad_states(joints, root), result.units
-    covariance = mr_ad_covariance(evaluator.mr_ad, states, spread, units)
+    covariance = mr_ad_covariance(mr_ad, states, spread, units)
     if rig.segments:
-        covariance += _of_units(evaluator, states, units, half_width)
+        covariance += _of_units(evaluator, mr_ad, states, units, half_width)
     if noise.joints.any() or noise.step:
         groups = evaluator.joints.groups
         if not groups:
@@ -142,30 +145,34 @@ def filtered_covariance(
         mean = speeds.update(result.stamps, joints.velocities)
         variance = _of_accelerations(rig.robot, groups, mean, noise, half_width)
         covariance = covariance + joint_covariance(
-            evaluator.mr_ad, joints.positions, np.sqrt(variance), units
+            mr_ad, joints.positions, np.sqrt(variance), units
         )
         if units is not None:
             sigma = np.sqrt(noise.joints**2 + noise.step**2 / 12.0)
-            covariance += position_covariance(evaluator.mr_ad, states, units, sigma)
+            covariance += position_covariance(mr_ad, states, units, sigma)
     return covariance
 
 
 def _of_units(
-    evaluator: Evaluator, states: Array, units: Array | None, half_width: float | None
-) -> Array:
+    evaluator: Evaluator,
+    mr_ad: MrAd,
+    states: Array,
+    units: Array | None,
+    half_width: float | None,
+) -> Array | float:
     """(K, 6, 6) that the units on other links add; NaN where their samples are not known."""
-    total = np.zeros((len(states), 6, 6))
     if units is None:
-        return total + np.nan
+        return np.nan
+    total: Array | float = 0.0
     for k, stage in enumerate(evaluator.stages.segments):
         periods = stage.periods
         if periods is None:
-            return total + np.nan
+            return np.nan
         array = stage.array if stage.method == 'accelerometers' else None
         noise = SampleNoise.of(stage.rig.robot, periods, 0)
         omega = units[:, k, 3:6]
         spread = _root_covariance(stage.rig, periods, array, omega, noise, half_width)
-        total += unit_covariance(evaluator.mr_ad, states, units, k, spread)
+        total += unit_covariance(mr_ad, states, units, k, spread)
     return total
 
 
@@ -194,20 +201,21 @@ def izmp_covariance(
     return point_covariance(result, of_wrench)
 
 
-def point_covariance(result: Evaluated, of_wrench: Array) -> Array:
+def point_covariance(result: Evaluated, of_wrench: Array, track: str = 'mr_ad') -> Array:
     """Covariance of the IZMP from that of the wrench.
 
     Args:
         result: what was computed at K instants.
         of_wrench: (K, 6, 6) [N], [N·m].
+        track: whose wrench and IZMP.
 
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP.
     """
-    there = np.asarray(np.isfinite(result.points['mr_ad']).all(axis=1))
+    there = np.asarray(np.isfinite(result.points[track]).all(axis=1))
     covariance = np.full((len(there), 3, 3), np.nan)
     covariance[there] = zmp_covariance(
-        ContactWrench.from_array(result.wrenches['mr_ad'][there]),
+        ContactWrench.from_array(result.wrenches[track][there]),
         of_wrench[there],
         result.plane.normal[there],
         result.plane.point[there],

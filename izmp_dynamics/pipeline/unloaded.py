@@ -63,7 +63,6 @@ class FeetSeen(NamedTuple):
         q: (K, n) joint positions [rad] or [m].
         force: (K, 3) contact force by MR-AD, in root axes [N].
         soles: with their normal forces.
-        readings: (K, F, 6) in the frames of the sensors, corrected [N, N·m].
         wrenches: (K, F, 6) on the feet, with what the mass below the sensors takes, about the
             root in its axes.
     """
@@ -72,7 +71,6 @@ class FeetSeen(NamedTuple):
     q: Array
     force: Array
     soles: Soles
-    readings: Array
     wrenches: Array
 
 
@@ -85,11 +83,17 @@ class Swing:
             frame [N, N·m].
         duration: time that it is the median of [s].
         lasts: whether the foot is still in the air.
+        scatter: (6, 6) of the single readings about it.
+        noise: (6, 6) of the median, if errors are independent but for the filter.
+        end: the last instant of that time [ns].
     """
 
     excess: Array
     duration: float
     lasts: bool
+    scatter: Array
+    noise: Array
+    end: int
 
 
 @dataclass(frozen=True)
@@ -151,10 +155,16 @@ class UnloadedFeet:
             self._seen.popleft()
 
     def update(self) -> None:
-        """Look at what was taken."""
-        self.stances = {}
-        self.swings = {name: replace(swing, lasts=False) for name, swing in self.swings.items()}
-        if not self._seen or time.monotonic() - self._taken_at > STALE:
+        """Look at what was taken, unless that was long ago."""
+        if time.monotonic() - self._taken_at > STALE:
+            self._forget()
+        else:
+            self.find()
+
+    def find(self) -> None:
+        """Look at what was taken, whenever that was."""
+        self._forget()
+        if not self._seen:
             return
         seen = _joined(self._seen)
         heights = clearances(seen.soles.each)
@@ -163,10 +173,14 @@ class UnloadedFeet:
             self.stances[foot.name] = Stance(
                 float(heights[-1, k]), float(loads[-1, k]), float(seen.soles.forces[-1, k])
             )
-            known = np.isfinite(heights[:, k] + loads[:, k] + seen.readings[:, k].sum(axis=1))
+            known = np.isfinite(heights[:, k] + loads[:, k] + seen.wrenches[:, k].sum(axis=1))
             swing = self._swing(seen, k, np.flatnonzero(known), heights[:, k], loads[:, k])
             if swing is not None:
                 self.swings[foot.name] = swing
+
+    def _forget(self) -> None:
+        self.stances = {}
+        self.swings = {name: replace(swing, lasts=False) for name, swing in self.swings.items()}
 
     def loads(self, seen: FeetSeen) -> Array:
         """(K, F) the part of MR-AD's contact force, along it, that the other feet leave to each.
@@ -203,14 +217,18 @@ class UnloadedFeet:
         excess = self._excess(seen, k, known[air])
         if not len(excess):
             return None
-        return Swing(np.median(excess, axis=0), duration, bool(lasts and air[-1] == high[-1]))
+        usual = np.median(excess, axis=0)
+        about, end = excess - usual, int(stamps[air[-1]])
+        scatter = about.T @ about / len(excess)
+        width = self.rig.robot.filter.half_width or 0.0
+        count = max(1.0, duration / max(period, 2.0 * width))
+        lasts = bool(lasts and air[-1] == high[-1])
+        return Swing(usual, duration, lasts, scatter, 0.5 * np.pi / count * scatter, end)
 
     def _excess(self, seen: FeetSeen, k: int, rows: Indices) -> Array:
         """(L, 6) what a sensor reads beyond what the mass below it takes, where that is known."""
-        foot, excess = self.rig.feet[k], seen.readings[rows, k]
-        if foot.below is not None and foot.sensor is not None:
-            R, p = self.rig.model.frame_pose(foot.sensor, seen.q[rows])
-            excess = ContactWrench.from_array(seen.wrenches[rows, k]).seen_from(R, p).as_array()
+        R, p = self.rig.model.frame_pose(self.rig.feet[k].sensor or '', seen.q[rows])
+        excess = ContactWrench.from_array(seen.wrenches[rows, k]).seen_from(R, p).as_array()
         known: Array = excess[np.isfinite(excess).all(axis=1)]
         return known
 
@@ -231,7 +249,7 @@ def _medians(values: Array, around: int) -> Array:
 
 def _joined(parts: deque[FeetSeen]) -> FeetSeen:
     soles = Soles.joined([part.soles for part in parts])
-    stamps, q, force, readings, wrenches = (
-        np.concatenate([part[column] for part in parts]) for column in (0, 1, 2, 4, 5)
+    stamps, q, force, wrenches = (
+        np.concatenate([part[column] for part in parts]) for column in (0, 1, 2, 4)
     )
-    return FeetSeen(stamps, q, force, soles, readings, wrenches)
+    return FeetSeen(stamps, q, force, soles, wrenches)

@@ -160,7 +160,11 @@ class Collector:
         for name in ('alarm', 'assumed'):
             none = np.zeros(len(stamps), np.bool_)
             yield f'fall_{name}', none if fall is None else getattr(fall, name)
-        for name in TRACKS:
+        fused = results.fused
+        if fused is not None and fused.point_covariance is not None:
+            yield 'fusion_covariance', fused.point_covariance
+            yield 'external_wrench', fused.external
+        for name in (*TRACKS, 'fusion'):
             yield f'{name}.wrench', results.wrenches.get(name, nothing)
             yield f'{name}.point', results.points.get(name, nothing[:, :3])
             yield f'{name}.margin', results.margins.get(name, nothing[:, 0])
@@ -208,12 +212,15 @@ class Collector:
             outages: times in which signals could not be used.
         """
         recording, model, robot = self.recording, self.recording.model, self.recording.robot
-        tracks = (
+        *tracks, fusion = (
             Track(name, *(self._join(f'{name}.{part}') for part in ('wrench', 'point', 'margin')))
-            for name in TRACKS
+            for name in (*TRACKS, 'fusion')
         )
         alarm, assumed = self._join('fall_alarm'), self._join('fall_assumed')
-        names = 'world_p_root', 'world_R_root', 'external_force', 'up', 'fall_probability'
+        names = (
+            'world_p_root', 'world_R_root', 'external_force', 'fusion_covariance',
+            'external_wrench', 'up', 'fall_probability',
+        )  # fmt: skip
         known = {name: self._known(name) for name in names}
         if known['world_p_root'] is None or known['world_R_root'] is None:
             known |= {'world_p_root': None, 'world_R_root': None}
@@ -228,6 +235,7 @@ class Collector:
             ground_point=self._join('ground_point'),
             com=self._join('com'),
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
+            fusion=fusion if self._any_known(fusion.wrench) else None,
             **known,
             fall_alarm=None if known['fall_probability'] is None else alarm,
             fall_assumed=None if known['fall_probability'] is None else assumed,

@@ -152,6 +152,11 @@ class Evaluation:
         world_R_root: (K, 3, 3) orientation of the root in the world; None without one.
         external_force: (K, 3) force on the robot that neither the feet nor the weight explain, in
             root axes [N]; None unless every foot measures its whole wrench.
+        fusion: the contact wrench by motion and feet together, see `estimation.fusion`; None
+            unless every foot measures its whole wrench. No verdict is based on it.
+        fusion_covariance: (K, 3, 3) of its point, in the root frame [m²].
+        external_wrench: (K, 6) by the same estimate, without the biases of model and sensors,
+            about the root origin in root axes [N], [N·m].
         up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation, else by
             gyroscope and accelerometer; NaN where that is not known, None without any.
         fall_probability: (K,) that the feet cannot bring the robot to rest any more [-]; NaN where
@@ -186,6 +191,9 @@ class Evaluation:
     world_p_root: Array | None
     world_R_root: Array | None
     external_force: Array | None = None
+    fusion: Track | None = None
+    fusion_covariance: Array | None = None
+    external_wrench: Array | None = None
     up: Array | None = None
     fall_probability: Array | None = None
     fall_alarm: npt.NDArray[np.bool_] | None = None
@@ -219,6 +227,7 @@ class Evaluation:
           `mr_ad.point.x` … [m], `mr_ad.margin` [m], and the mask `mr_ad.valid`;
         * `normal.x` …, `ground_point.x` …, `com.x` … [m], and where there are such values
           `world_p_root.x` … [m] and `external_force.x` … [N];
+        * the same of `fusion`, and `external.force.x` … [N], `external.moment.x` … [N·m];
         * `fall.probability` and the mask `fall.alarm`, where there are feet;
         * for each foot, e.g. left: `left.normal_force` [N] and the mask `left.loaded`.
 
@@ -238,7 +247,8 @@ class Evaluation:
     def _columns(self) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
         """Name and values (K,) of each column of the table."""
         yield 'time', self.time
-        for name, track in self.tracks.items():
+        fusion = {} if self.fusion is None else {'fusion': self.fusion}
+        for name, track in {**self.tracks, **fusion}.items():
             yield from _xyz(f'{name}.force', track.wrench[:, :3])
             yield from _xyz(f'{name}.moment', track.wrench[:, 3:])
             yield from _xyz(f'{name}.point', track.point)
@@ -248,6 +258,9 @@ class Evaluation:
             vectors = getattr(self, name)
             if vectors is not None:
                 yield from _xyz(name, vectors)
+        if self.external_wrench is not None:
+            yield from _xyz('external.force', self.external_wrench[:, :3])
+            yield from _xyz('external.moment', self.external_wrench[:, 3:])
         if self.fall_probability is not None and self.fall_alarm is not None:
             yield 'fall.probability', self.fall_probability
             yield 'fall.alarm', self.fall_alarm

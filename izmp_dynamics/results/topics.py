@@ -22,6 +22,9 @@ from izmp_dynamics.pipeline.rig import Rig
 
 Values = tuple[Array, ...]
 
+ANY_ANGLE = np.pi**2 / 3.0
+"""Variance of an angle that may have any value [rad²]."""
+
 TRACKS = ('mr_ad', 'ir_md', 'cop')
 """Sources of contact wrenches: two methods, and the feet's force sensors."""
 
@@ -70,6 +73,19 @@ class Topic:
         columns = [np.asarray(decoded.column(field), np.float64) for field in self.fields]
         joined = columns[0] if len(columns) == 1 else np.hstack(columns)
         return messages.received[decoded.index], joined
+
+
+def pose_with_covariance(position: Array, covariance: Array) -> Array:
+    """Numbers (…, 43) of a PoseWithCovariance: points (…, 3) [m] with covariances (…, 3, 3) [m²].
+
+    It has no orientation: that is the identity, with the variance of any angle at all.
+    """
+    values = np.zeros((*position.shape[:-1], 7 + 36))
+    values[..., :3], values[..., 6] = position, 1.0
+    matrix = values[..., 7:].reshape(*position.shape[:-1], 6, 6)
+    matrix[..., :3, :3], matrix[..., 3:, 3:] = covariance, ANY_ANGLE * np.eye(3)
+    values[..., 7:] = matrix.reshape(*position.shape[:-1], 36)
+    return values
 
 
 def external_of(results: Evaluated, rig: Rig) -> Array | None:
@@ -200,6 +216,14 @@ def _measures_whole_wrench(robot: RobotFile) -> bool:
     return bool(wrenches) and all(wrench and not wrench.normal_only for wrench in wrenches)
 
 
+def _of_track(track: str, in_ground: bool = False) -> Callable[[RobotFile], bool]:
+    """Whether a robot has the point of a track."""
+    return lambda robot: (
+        (track != 'fusion' or _measures_whole_wrench(robot))
+        and not (in_ground and robot.ground.frame is None)
+    )
+
+
 def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
     """Where the fall alarm is known; while it is raised, also where it is not."""
     fall = results.fall
@@ -217,7 +241,43 @@ def _in_ground(results: Evaluated, rig: Rig, track: str) -> Array | None:
     return None if frame is None or point is None else frame.points(point)
 
 
-POINTS = {'mr_ad': 'mr_ad/izmp', 'ir_md': 'ir_md/izmp', 'cop': 'cop'}
+def _with_covariance(results: Evaluated, rig: Rig) -> Values | None:
+    """(K, 43) numbers of poses at the fused IZMP, without an orientation."""
+    fused = results.fused
+    if fused is None or fused.point_covariance is None:
+        return None
+    return (pose_with_covariance(results.points['fusion'], fused.point_covariance),)
+
+
+def _of_fusion(name: str, quantity: str) -> tuple[Topic, Topic]:
+    """A fused wrench, and its covariance by rows where that changes."""
+
+    def values(results: Evaluated, rig: Rig) -> Values | None:
+        if results.fused is None:
+            return None
+        return (getattr(results.fused, f'{quantity}covariance').reshape(-1, 36),)
+
+    def rows(results: Evaluated) -> npt.NDArray[np.bool_]:
+        assert results.fused is not None
+        known = np.isfinite(results.fused.external[:, 0])
+        return np.asarray(results.fused.changes & known)
+
+    wrench = quantity.rstrip('_') or 'contact'
+    return (
+        _row(
+            name, 'Wrench', 'root', lambda e, rig: getattr(e.fused, wrench, None),
+            of_robot=_measures_whole_wrench,
+        ),
+        Topic(
+            f'{name}_covariance', 'std_msgs/msg/Float64MultiArray', '', ('data',), values, rows,
+            like=lambda robot: {'data': [0.0] * 36}, of_robot=_measures_whole_wrench,
+        ),
+    )  # fmt: skip
+
+
+POINTS = {
+    'mr_ad': 'mr_ad/izmp', 'ir_md': 'ir_md/izmp', 'cop': 'cop', 'fusion': 'fusion/izmp'
+}  # fmt: skip
 """Track → topic of its point on the ground."""
 
 _ROWS = (
@@ -253,15 +313,24 @@ _ROWS = (
     _of_each_foot('feet/estimated_wrenches', 6, foot_wrenches),
     _row('external_wrench', 'Wrench', 'root', external_of, of_robot=_measures_whole_wrench),
     *(
-        _row(name, 'Point', 'points', partial(_point, track=track), track == 'ir_md')
+        _row(
+            name, 'Point', 'points', partial(_point, track=track), track == 'ir_md',
+            of_robot=_of_track(track),
+        )
         for track, name in POINTS.items()
     ),
     *(
         _row(
             f'{name}_in_ground', 'Point', 'ground', partial(_in_ground, track=track),
-            track == 'ir_md', of_robot=lambda robot: robot.ground.frame is not None,
+            track == 'ir_md', of_robot=_of_track(track, in_ground=True),
         )
         for track, name in POINTS.items()
+    ),
+    *_of_fusion('fusion/contact_wrench', ''),
+    *_of_fusion('fusion/external_wrench', 'external_'),
+    Topic(
+        'fusion/izmp_with_covariance', f'{_GEOMETRY}PoseWithCovarianceStamped', 'points',
+        ('pose',), _with_covariance, of_robot=_measures_whole_wrench,
     ),
     _row('gap', 'Vector3', 'points', _gap),
     _row('margin', 'Float64', '', lambda e, rig: e.margins['mr_ad']),

@@ -1,0 +1,339 @@
+"""Contact wrench and external wrench as one estimate, from motion and feet, with covariances.
+
+MR-AD measures the contact wrench c with a bias b of the model and what pushes the robot besides,
+x; the sensors of the feet measure c with an offset o_f each, in the axes of the sensor:
+
+    m = c + b + x + ε_m,    f = c + Σ T_f o_f + ε_f,    T_f: from the sensor's axes to the root's
+
+b and o are constants (Kalman 1960, without motion): half seconds at rest, x = 0, measure
+b − Σ T_f o_f by the gap m − f, swings measure o_f (`pipeline.unloaded`); until its first swing a
+foot counts as it is, and the doubt about it stays in the covariance P (Schmidt 1966). The best
+combination of both at rest, as far as noise goes, is (Bar-Shalom, Estimation with Applications to
+Tracking and Navigation, 2001, sect. 8.3.3)
+
+    ĉ = f − Σ T_f o_f + K r,    r = m − b − f + Σ T_f o_f,    K = −cov(ε_f, ε_m − ε_f) S⁻¹
+    cov ĉ = C − K Dᵀ − D Kᵀ + K S Kᵀ
+
+with C the covariance of the corrected feet, S that of r and −D that of both; in a push
+ĉ = f − Σ T_f o_f, and x = r in any case. c has no dynamics: there is no delay.
+
+The joints move the mass below the sensors of the feet, too, so ε_f is mostly the noise of the same
+encoders as ε_m, and r shows a part of it. The covariance of (ε_m, ε_f) is what the pipeline
+predicts, times the factor by which r scatters less. What readings scatter more in swings is noise
+of their sensors; what r scatters beyond both is of the model, so of MR-AD.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.estimation.push import LEAST_PART, NO_NOISE, Mask
+
+CELL = NANOSECONDS // 2
+"""Time between two updates of the biases [ns]."""
+
+SHIFT = 0.005
+"""Prior standard deviation of biases: by how much they shift the CoP of the weight [m]. That of
+forces is LEAST_PART of the weight."""
+
+LASTING = 3600.0
+"""Time in which a bias may change by as much as its prior tells [s]."""
+
+WARM = 4
+"""Cells at the beginning in which no push is seen, as no bias is known."""
+
+KEPT = 60
+"""Cells of which the scatter is known."""
+
+SPANS = (0.02, 0.1, CELL / NANOSECONDS)
+"""Time over which r is averaged to see whether it is a push [s]."""
+
+MOST_PUSHED = 0.1
+"""Part of a cell at rest in which r may be large, as when a foot lands [-]."""
+
+_EXACT = 0.01  # part of the prior standard deviation that no scatter is below
+_FEWEST = 4  # instants of a cell
+_OUTLYING = 3.0  # cells that scatter by more times the median tell nothing
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Both wrenches at K instants, about the root origin in root axes; NaN: not known.
+
+    Attributes:
+        contact: (K, 6) between ground and feet [N, N·m].
+        covariance: (K, 6, 6) of it.
+        external: (K, 6) of all else [N, N·m].
+        external_covariance: (K, 6, 6) of it.
+        pushed: (K,) whether the external wrench is no noise.
+        changes: (K,) whether the covariances differ from those before.
+        point_covariance: (K, 3, 3) of the IZMP that follows from `contact` [m²]; None: not known.
+    """
+
+    contact: Array
+    covariance: Array
+    external: Array
+    external_covariance: Array
+    pushed: Mask
+    changes: Mask
+    point_covariance: Array | None = None
+
+    def select(self, rows: Mask | slice) -> 'Fused':
+        """Return the instants that a mask or a slice selects."""
+        some: dict[str, Any] = {}
+        for field in fields(self):
+            part = getattr(self, field.name)
+            some[field.name] = None if part is None else part[rows]
+        return Fused(**some)
+
+    @classmethod
+    def joined(cls, parts: list['Fused']) -> 'Fused':
+        """Return the instants of one part after the other, before their IZMP is known."""
+        names = [field.name for field in fields(cls)][:-1]
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+
+class Seen(NamedTuple):
+    """What is measured at K instants of one cell.
+
+    Attributes:
+        stamps: (K,) [ns].
+        moved: (K, 6) contact wrench by MR-AD about the root origin, in root axes [N, N·m].
+        feet: (K, F, 6) on each foot by its sensor, likewise.
+        maps: (K, F, 6, 6) T_f, of wrenches in the frames of the sensors.
+    """
+
+    stamps: Stamps
+    moved: Array
+    feet: Array
+    maps: Array
+
+
+class Unloaded(NamedTuple):
+    """What the sensor of a foot read in a swing.
+
+    Attributes:
+        foot: its number.
+        excess: (6,) in the frame of the sensor, without load [N, N·m].
+        scatter: (6, 6) covariance of the single readings.
+        noise: (6, 6) covariance of `excess`.
+    """
+
+    foot: int
+    excess: Array
+    scatter: Array
+    noise: Array
+
+
+class _Rows(NamedTuple):
+    """Instants of the present cell."""
+
+    stamps: Stamps
+    gap: Array
+    maps: Array
+    external: Array
+    pushed: Mask
+
+
+class _Cell(NamedTuple):
+    scatter: Array  # (6, 6) of r
+    squares: Array  # (2, 3) mean squares of the means of the forces over shorter `SPANS`
+    change: Array  # (6,) half the square by which the mean gap differs from that before
+    instants: int
+
+
+class Fusion:
+    """Fuses the instants of a robot, cell by cell: first `turn`, then `fuse` any number of times.
+
+    Args:
+        weight: of the robot [N].
+        feet: their number F.
+    """
+
+    def __init__(self, weight: float, feet: int) -> None:
+        self._sigma = weight * np.repeat([LEAST_PART, SHIFT], 3)
+        self._prior = np.diag(np.tile(self._sigma**2, 1 + feet))
+        self.bias = np.zeros(6 * (1 + feet))
+        self.spread = self._prior
+        self._cells: deque[_Cell] = deque(maxlen=KEPT)
+        self._predicted: deque[Array] = deque(maxlen=KEPT)
+        self._swings: dict[int, Array] = {}
+        self._closed = 0
+        self._rows: list[_Rows] = []
+        self._waiting: tuple[Array, Array] | None = None
+        self._before: Array | None = None
+        self._times = np.empty(0, np.int64)
+        self._forces = np.empty((0, 3))
+        self._turned = self._was_pushed = False
+        self._combine(np.tile(np.eye(6), (feet, 1, 1)))
+
+    def turn(self, predicted: Array, maps: Array, swings: Iterable[Unloaded]) -> None:
+        """Learn from the instants since the last call, and begin another cell.
+
+        Args:
+            predicted: (12, 12) covariance now of MR-AD's contact wrench and of what the mass below
+                the sensors of the feet takes, by the noise of its sensors; NaN: not known.
+            maps: (F, 6, 6) T_f now.
+            swings: that ended meanwhile.
+        """
+        self._close()
+        for foot, excess, scatter, noise in swings:
+            rows = slice(6 * (1 + foot), 6 * (2 + foot))
+            self._swings[foot] = scatter
+            self._learn(np.eye(len(self.bias))[rows], excess, noise)
+        if self._closed and np.isfinite(predicted).all():  # live, no rate is known before
+            self._predicted.append(predicted)
+        if np.isfinite(maps).all():
+            self._combine(maps)
+        self._turned = True
+
+    def fuse(self, seen: Seen) -> Fused:
+        """Estimate both wrenches at K instants of the present cell."""
+        offsets = self.bias[6:].reshape(-1, 6)
+        measured = seen.feet.sum(axis=1)
+        feet = measured - np.einsum('kfij,fj->ki', seen.maps, offsets)
+        external = seen.moved - self.bias[:6] - feet
+        pushed = self._judged(seen.stamps, external[:, :3])
+        self._rows.append(_Rows(seen.stamps, seen.moved - measured, seen.maps, external, pushed))
+        at_rest, of_feet, of_external = self._covariances
+        gain = np.where(pushed[:, None], 0.0, external @ self._gain.T)
+        known = finite_rows(external)[:, None, None]
+        changes = np.diff(pushed, prepend=self._was_pushed)
+        changes[0] |= self._turned
+        self._turned, self._was_pushed = False, bool(pushed[-1])
+        return Fused(
+            feet + gain,
+            np.where(known, np.where(pushed[:, None, None], of_feet, at_rest), np.nan),
+            external,
+            np.where(known, of_external, np.nan),
+            pushed,
+            changes,
+        )
+
+    def _combine(self, maps: Array) -> None:
+        """Find gain and covariances for maps (F, 6, 6)."""
+        P, M, units = self.spread, np.concatenate(maps, axis=1), self._sigma**2
+        least = np.diag((_EXACT * self._sigma) ** 2)
+        noise = np.mean(self._predicted, axis=0) if self._predicted else np.zeros((12, 12))
+        moved, feet, both = noise[:6, :6], noise[6:, 6:], noise[6:, :6]
+        swings = sum((maps[k] @ s @ maps[k].T for k, s in self._swings.items()), least)
+        feet = feet + swings * max(0.0, 1.0 - _size(feet, units) / _size(swings, units))
+        known, scatter = moved + feet - both - both.T, self._scatter()
+        part = _size(scatter, units) / _size(known, units)
+        factor, rest = min(part, 1.0), max(0.0, 1.0 - 1.0 / part) * scatter
+        H = np.concatenate([np.eye(6), -M], axis=1)
+        S = factor * known + rest + H @ P @ H.T
+        C = factor * feet + M @ P[6:, 6:] @ M.T
+        D = C - factor * both - M @ P[6:, :6]
+        K = np.linalg.solve(S, factor * (feet - both).T).T
+        self._gain = K
+        self._covariances = C - K @ D.T - D @ K.T + K @ S @ K.T, C, S
+        floor = (self._sigma[:3] / NO_NOISE) ** 2 + np.diag(H @ P @ H.T)[:3]
+        usual = np.zeros((len(SPANS), 3))
+        if self._cells:
+            squares = [np.vstack([cell.squares, cell.change[:3]]) for cell in self._cells]
+            usual = np.median(squares, axis=0)
+        self._limits = np.sqrt(floor + usual)
+
+    def _scatter(self) -> Array:
+        """(6, 6) covariance of r in the last cells."""
+        least = np.diag((_EXACT * self._sigma) ** 2)
+        if not self._cells:
+            return least + np.diag((self._sigma / NO_NOISE) ** 2)
+        scatters = np.array([cell.scatter for cell in self._cells])
+        sizes = np.trace(scatters / np.outer(self._sigma, self._sigma), axis1=1, axis2=2)
+        usual: Array = scatters[sizes <= _OUTLYING * np.median(sizes)].mean(axis=0)
+        return least + usual
+
+    def _judged(self, stamps: Stamps, force: Array) -> Mask:
+        """(K,) whether the external forces (K, 3) up to an instant are no noise."""
+        known = finite_rows(force)
+        times = np.concatenate([self._times, stamps[known]])
+        values = np.concatenate([self._forces, force[known]])
+        pushed, ends = np.zeros(len(stamps), np.bool_), np.arange(len(self._times), len(times))
+        if self._closed >= WARM and len(ends):
+            sums, large = np.zeros((len(times) + 1, 3)), np.zeros(len(ends), np.bool_)
+            np.cumsum(values, axis=0, out=sums[1:])
+            for span, sigma in zip(SPANS, self._limits, strict=True):
+                first = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
+                count = ends + 1 - first
+                means = (sums[ends + 1] - sums[first]) / count[:, None]
+                large |= (count > 1) & (np.linalg.norm(means / sigma, axis=1) >= NO_NOISE)
+            pushed[known] = large
+        if len(times):
+            kept = times > times[-1] - CELL
+            self._times, self._forces = times[kept], values[kept]
+        return pushed
+
+    def _close(self) -> None:
+        """Learn from the instants of the present cell."""
+        self.spread = self.spread + self._prior * (CELL / NANOSECONDS / LASTING)
+        if not self._rows:
+            return
+        rows = _Rows(*(np.concatenate(part) for part in zip(*self._rows, strict=True)))
+        self._rows = []
+        known = finite_rows(rows.external)
+        if np.count_nonzero(known) < _FEWEST:
+            self._waiting = None
+            return
+        warm = self._closed < WARM
+        calm = rows.pushed[known].mean() <= MOST_PUSHED
+        counts = known & ~rows.pushed if calm else known
+        left, gap = rows.external[counts], rows.gap[counts].mean(axis=0)
+        left = left - left.mean(axis=0)
+        change = np.zeros(6) if self._before is None else gap - self._before
+        squares = _squares(rows.stamps[known], rows.gap[known, :3])
+        scatter = left.T @ left / len(left) + 0.5 * np.outer(change, change)
+        self._cells.append(_Cell(scatter, squares, 0.5 * change**2, len(left)))
+        self._closed, self._before = self._closed + 1, gap
+        M = np.concatenate(rows.maps[counts].mean(axis=0), axis=1)
+        level = gap, np.concatenate([np.eye(6), -M], axis=1)
+        self._waiting, learned = (level if calm else None), self._waiting
+        if warm:
+            self._waiting, learned = None, level
+        if learned is not None and calm:
+            fresh = [k for k in range(rows.maps.shape[1]) if k not in self._swings]
+            self._learn(learned[1], learned[0], self._mean_scatter(), fresh)
+
+    def _mean_scatter(self) -> Array:
+        """(6, 6) covariance of the mean of r over a cell: half the square of its changes."""
+        scatter, units = self._scatter(), self._sigma**2
+        if len(self._cells) < 2:
+            return scatter
+        change = np.mean([cell.change for cell in self._cells], axis=0) * len(self._cells)
+        part = np.sum(change / units) / (len(self._cells) - 1) / _size(scatter, units)
+        mean: Array = scatter * min(1.0, max(part, 1.0 / self._cells[-1].instants))
+        return mean
+
+    def _learn(self, H: Array, value: Array, noise: Array, known: Sequence[int] = ()) -> None:
+        """Learn of the biases that H times them was measured, with a noise (6, 6).
+
+        The offsets of the feet `known` count as known: they are not learned, and what they err by
+        stays in the covariance (Schmidt 1966).
+        """
+        P, R = self.spread, noise + np.diag((_EXACT * self._sigma) ** 2)
+        rows = [6 + 6 * foot + k for foot in known for k in range(6)]
+        given = P - P[:, rows] @ np.linalg.solve(P[np.ix_(rows, rows)], P[rows])
+        gain = np.linalg.solve(H @ given @ H.T + R, H @ given).T
+        left = np.eye(len(P)) - gain @ H
+        self.bias = self.bias + gain @ (value - H @ self.bias)
+        self.spread = left @ P @ left.T + gain @ R @ gain.T
+
+
+def _size(covariance: Array, units: Array) -> float:
+    return float(np.sum(np.diag(covariance) / units))
+
+
+def _squares(stamps: Stamps, force: Array) -> Array:
+    """(2, 3) mean squares of the means of forces (K, 3) over the shorter `SPANS`."""
+    middle, squares = force.mean(axis=0), np.zeros((len(SPANS) - 1, 3))
+    step = float(stamps[-1] - stamps[0]) / NANOSECONDS / (len(stamps) - 1)
+    for k, span in enumerate(SPANS[:-1]):
+        count = min(len(force), max(2, round(span / step)))
+        blocks = force[: len(force) // count * count].reshape(-1, count, 3).mean(axis=1)
+        squares[k] = np.mean((blocks - middle) ** 2, axis=0)
+    return squares
