@@ -36,15 +36,15 @@ const KINDS = { f4: Float32Array, i2: Int16Array, u4: Uint32Array };
 // The arrays of the block, as packing.py stores them: `array(entry)` is flat, its shape is entry.shape.
 function unpacker(buffer) {
   return (entry) => {
-    const count = entry.shape.reduce((size, n) => size * n, 1), rows = entry.shape[0];
+    const count = entry.shape.reduce((size, n) => size * n, 1), width = count / entry.shape[0];
     const values = new KINDS[entry.kind](count), size = values.BYTES_PER_ELEMENT;
     const bytes = new Uint8Array(buffer, entry.offset, count * size);
     const bits = new (size === 2 ? Uint16Array : Uint32Array)(values.buffer);
-    for (let k = 0, bit = 0; k < count; k++) {
-      if (k % rows === 0) bit = 0;
-      for (let b = 0; b < size; b++) bit += bytes[b * count + k] * 256 ** b;
-      bits[(k % rows) * (count / rows) + Math.floor(k / rows)] = bit;
-      bit = bit % 2 ** 32;
+    for (let column = 0, k = 0; column < width; column++) {
+      for (let at = column, bit = 0; at < count; at += width, k++) {
+        for (let b = 0; b < size; b++) bit = (bit + (bytes[b * count + k] << 8 * b)) | 0;
+        bits[at] = bit;
+      }
     }
     return values;
   };
