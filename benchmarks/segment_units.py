@@ -6,7 +6,8 @@ biped31 walks in MuJoCo with ideal sensors at 500 Hz; every sample is used, or e
 noise is that of the paper at the rate of the samples, joint positions come in steps of 2π / 2^16
 or 2^12. The error is that against the true CoP while the robot walks; w is the half-width of the
 filter, 0 without one; 'predicted' is the standard deviation by `pipeline.uncertainty`. With
---greedy units are added one by one, each time the one after which the IZMP errs least.
+--greedy units are added one by one, each time the one after which the IZMP errs least, or with
+--information the one after which its predicted variance is least: that needs no true CoP.
 """
 
 import argparse
@@ -116,20 +117,25 @@ def table(run, file, model):
                     )
 
 
-def greedy(run, file, model, links, most):
+def greedy(run, file, model, links, most, information):
     """Print the order in which units help most, at 125 Hz with 16 bit."""
     signals = sampled(run, 4, 16, file)
     left = [u for u in file.segments if links == 'all' or u.link in links.split(',')]
     chosen = ()
     while left and len(chosen) < most:
-        errors = [
-            np.hypot(*score(run, replace(file, segments=(*chosen, unit)), model, signals,
-                            125, None, 16)[0])
+        sizes = [
+            np.hypot(*np.transpose(score(run, replace(file, segments=(*chosen, unit)), model,
+                                         signals, 125, None, 16)))
             for unit in left
         ]  # fmt: skip
-        best = int(np.argmin(errors))
+        best = int(np.argmin([each[int(information)] for each in sizes]))
         chosen = (*chosen, left.pop(best))
-        print(f'{len(chosen):3d}  {errors[best]:7.2f} mm  + {chosen[-1].link}', flush=True)
+        error, predicted = sizes[best]
+        print(
+            f'{len(chosen):3d}  {error:7.2f} mm, predicted {predicted:7.2f} mm  '
+            f'+ {chosen[-1].link}',
+            flush=True,
+        )
 
 
 def main():
@@ -138,6 +144,7 @@ def main():
     parser.add_argument('--steps', type=int, default=4)
     parser.add_argument('--greedy', metavar='LINKS', help='links with commas between, or all')
     parser.add_argument('--most', type=int, default=8, help='units with --greedy')
+    parser.add_argument('--information', action='store_true', help='choose by predicted variance')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         plain = load_robot_file(find_resource('robots/biped31/robot.yaml'))
@@ -146,7 +153,7 @@ def main():
         run = simulate_walk(file, parameters=parameters).run
         model = make_rig(file).model
     if options.greedy:
-        greedy(run, file, model, options.greedy, options.most)
+        greedy(run, file, model, options.greedy, options.most, options.information)
     else:
         table(run, file, model)
 
