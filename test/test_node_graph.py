@@ -24,6 +24,7 @@ from izmp_dynamics.nodes.messages import vector
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
 from izmp_dynamics.results.topics import ANY_ANGLE
+from izmp_dynamics.results.topics import TOPICS as TOPICS_OF_RESULTS
 from izmp_dynamics.sensing.noise import degrees
 
 from .bag_surgery import IMU, JOINTS, SECOND, TOPICS, Draft
@@ -99,6 +100,26 @@ def test_joints_and_imu_that_hang_have_no_results_live_either(sound, biped31, na
         assert int(acd['joints.hangs']) > 40
         assert int(root['imu.hangs']) > 30
         assert 'finding joints.hangs' in acd
+
+
+@either
+def test_torques_share_the_load_live_as_in_replay(sound_bag, robot_yaml, names, tmp_path):
+    feet = [{key: foot[key] for key in foot if key != 'wrench'} for foot in robot_yaml['feet']]
+    path = written(robot_yaml, tmp_path, feet=feet)
+    robot = load_robot_file(path)
+    expected, rig = evaluate_log(sound_bag, robot)
+    topic = TOPICS_OF_RESULTS['feet/estimated_wrenches']
+    (wrenches,) = topic.values(expected, rig)
+    known = topic.known(expected, (wrenches,))
+    with PlayedGraph(robot, parameters(robot=str(path)), names) as graph:
+        graph.play(sound_bag)
+        assert 'efforts.torques_contradict' not in graph.values('izmp')[1]
+    found = [message.data for message in graph.estimated]
+    np.testing.assert_allclose(found, wrenches[known], rtol=0, atol=1e-6)
+    without = Draft.of_bag(sound_bag, TOPICS)
+    without[JOINTS]['effort'][:] = 0.0
+    other = evaluate_log(without.write(tmp_path / 'without'), robot)[0]
+    assert np.nanmax(np.abs(other.ground.shares - expected.ground.shares)) > 0.02
 
 
 def test_a_half_width_is_set_while_the_graph_runs(composed, sound_bag, biped31):
