@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     robot = None
     path = robot_file_path(options.urdf)
     if path.suffix.lower() in ('.yaml', '.yml'):
-        robot = load_robot_file(path)
+        robot = load_robot_file(path, with_urdf=True)
     urdf = robot.read_urdf() if robot is not None else read_urdf(path)
     problems = audit(urdf)
     if any(problem.severity == 'error' for problem in problems):
