@@ -95,7 +95,7 @@ def _mounting(sensor: Imu | SegmentUnit, layout: Layout, x: Array, name: str) ->
     """Rotation and delay."""
     turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
     return {
-        'delay': _number(sensor.delay + layout.value(x, f'{name}.delay', 1)[0]),
+        'delay': _delay(sensor.delay, layout.value(x, f'{name}.delay', 1)[0]),
         'rotation': _numbers(to_rpy(from_rpy(sensor.rotation) @ turn)),
     }
 
@@ -114,6 +114,11 @@ def _imu(imu: Imu, layout: Layout, x: Array) -> Imu:
     )
 
 
+def _delay(stated: float | None, change: float) -> float | None:
+    """One that was not stated and does not change stays open."""
+    return _number((stated or 0.0) + change) if change else stated
+
+
 def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
     if foot.wrench is None:
         return foot
@@ -125,7 +130,7 @@ def _foot(foot: Foot, layout: Layout, x: Array) -> Foot:
         foot,
         wrench=dataclasses.replace(
             wrench,
-            delay=_number(wrench.delay + layout.value(x, f'{name}.delay', 1)[0]),
+            delay=_delay(wrench.delay, layout.value(x, f'{name}.delay', 1)[0]),
             offset=_numbers(np.add(wrench.offset, change)),
             rotation=_numbers(to_rpy(rotation)),
             matrix=_matrix(wrench, rotation, layout, x, name),

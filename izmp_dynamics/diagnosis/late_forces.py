@@ -120,6 +120,9 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
 def _estimate(squares: Array) -> tuple[float, float]:
     """The delay [s] that fits best, and its standard deviation; NaN if it is beyond `DELAYS`.
 
+    It is that of one part, or one component, by the jackknife: parts that differ show a delay
+    that changes, whatever their mean.
+
     Args:
         squares: (P, D, 3) of what is left in each part of the time and component.
     """
@@ -127,7 +130,8 @@ def _estimate(squares: Array) -> tuple[float, float]:
     costs = squares * weights
     left_out = [[np.delete(costs, k, axis) for k in range(costs.shape[axis])] for axis in (0, 2)]
     spread = [
-        np.sqrt(len(some) - 1.0) * np.std([_least(c.mean(axis=0).sum(axis=1)) for c in some])
+        np.sqrt(len(some) * (len(some) - 1.0))
+        * np.std([_least(c.mean(axis=0).sum(axis=1)) for c in some])
         for some in left_out
     ]
     return _least(costs.mean(axis=0).sum(axis=1)), float(np.hypot(*spread))
@@ -148,5 +152,5 @@ def _measures(foot: FootRig) -> bool:
 
 
 def _states_delay(robot: RobotFile) -> bool:
-    wrenches = (foot.wrench for foot in robot.feet)
-    return bool(robot.imu.delay) or any(bool(wrench and wrench.delay) for wrench in wrenches)
+    delays = [robot.imu.delay, *(foot.wrench.delay for foot in robot.feet if foot.wrench)]
+    return any(delay is not None for delay in delays)

@@ -87,7 +87,7 @@ class FootWrench:
         'not given',
         default=None, lower=-1e3, upper=1e3,
     )  # fmt: skip
-    delay: float = delay_setting()
+    delay: float | None = delay_setting(None)
 
     def __post_init__(self) -> None:
         if self.matrix is None:

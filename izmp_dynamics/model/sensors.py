@@ -31,12 +31,12 @@ LONGEST_GYROSCOPE_DELAY = 0.1
 """Delay of a gyroscope against its accelerometer that can be corrected [s]."""
 
 
-def delay_setting() -> Any:
-    """Declare the delay of a sensor."""
+def delay_setting(default: float | None = 0.0) -> Any:
+    """Declare the delay of a sensor; None: 0, unless the recording shows another."""
     return setting(
         'how much later than the measured instant its stamps are, compared with those of the '
         'joints',
-        default=0.0, unit='s', lower=-LONGEST_DELAY, upper=LONGEST_DELAY,
+        default=default, unit='s', lower=-LONGEST_DELAY, upper=LONGEST_DELAY,
         hint='seconds, not milliseconds',
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ class Imu:
         default=(0.0, 0.0, 0.0), unit='m/s²', lower=-5.0, upper=5.0,
         hint='metres per second squared, not g; gravity is no bias',
     )  # fmt: skip
-    delay: float = delay_setting()
+    delay: float | None = delay_setting(None)
     gyroscope_delay: float = setting(
         'how much later than the accelerometer in the same messages the gyroscope is, beyond '
         'delay',

@@ -39,7 +39,7 @@ class Correction:
         """Correct samples (6,) of an IMU, in its axes."""
         offset = np.array([*imu.gyroscope_bias, *imu.accelerometer_bias])
         return cls(
-            nanoseconds(imu.delay),
+            nanoseconds(imu.delay or 0.0),
             frozen(offset) if offset.any() else None,
             gyroscope_delay=nanoseconds(imu.gyroscope_delay),
         )
@@ -53,7 +53,7 @@ class Correction:
         matrix = np.kron(np.eye(2), wrench.sign * from_rpy(wrench.rotation)) @ matrix
         same = np.array_equal(matrix, np.eye(6))
         return cls(
-            nanoseconds(wrench.delay),
+            nanoseconds(wrench.delay or 0.0),
             frozen(wrench.offset) if any(wrench.offset) else None,
             None if same else frozen(matrix),
         )
