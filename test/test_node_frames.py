@@ -166,7 +166,7 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, sound_bag, br
 
 
 @both
-def test_frames_that_only_messages_state_are_found_with_the_prefix(
+def test_frames_of_messages_are_found_with_the_prefix_and_all_results_are_below_a_namespace(
     names, robot_yaml, sound_bag, tmp_path
 ):
     robot_yaml['imu'] = {'topic': 'imu'}
@@ -177,10 +177,14 @@ def test_frames_that_only_messages_state_are_found_with_the_prefix(
             message.header.frame_id = f'/red/{message.header.frame_id}'
         return message
 
-    given = parameters(robot=str(path), frame_prefix='red/')
+    given = parameters(robot=str(path), frame_prefix='red/', results_namespace='izmp')
     with PlayedGraph(load_robot_file(path), given, names) as graph:
         graph.play(sound_bag, prefixed)
-        assert len(graph.messages['/mr_ad/izmp']) > 100
+        services = dict(graph.node('izmp').get_service_names_and_types())
+    assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
+    assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
+    assert len(graph.messages['/izmp/ir_md/izmp']) > 100
+    assert '/izmp/tare' in services
 
 
 @pytest.mark.parametrize('publish', [False, True])
@@ -227,17 +231,6 @@ def test_a_position_that_is_the_own_result_is_refused(robot_yaml, topic, tmp_pat
             node_class(name)(overrides=parameters(robot=str(path)))
     given = parameters(robot=str(path), results_namespace='izmp')
     node_class('localizer')(overrides=given).destroy_node()  # the robot's odom is not its own
-
-
-@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-def test_all_results_can_be_below_a_namespace(sound_bag, biped31, names):
-    with PlayedGraph(biped31, parameters(results_namespace='izmp'), names) as graph:
-        graph.play(sound_bag)
-        services = dict(graph.node('izmp').get_service_names_and_types())
-    assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
-    assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
-    assert len(graph.messages['/izmp/ir_md/izmp']) > 100
-    assert '/izmp/tare' in services
 
 
 def expected_in(frame, expected):
