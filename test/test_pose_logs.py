@@ -104,15 +104,16 @@ def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted):
     assert min(followed[1]) > 0.95
 
 
-def too_soon(draft):
-    """A pose of 50 Hz, of which three have the stamp of 12 ms before."""
-    pose = draft[POSE].rows(slice(None, None, 10))
-    pose['header.stamp'][[100, 180, 260]] -= 12_000_000
-    draft.replace(POSE, pose)
+@pytest.mark.parametrize('late', [-12_000_000, 9_000_000])
+def test_a_pose_whose_stamp_is_not_its_instant_is_no_push(drafted, late):
+    """A pose of 50 Hz, of which three have the stamp of some time before, or after."""
 
+    def changed(draft):
+        pose = draft[POSE].rows(slice(None, None, 10))
+        pose['header.stamp'][[100, 180, 260]] += late
+        draft.replace(POSE, pose)
 
-def test_a_pose_that_comes_too_soon_is_no_push(drafted):
-    bag, robot, _ = drafted(too_soon)
+    bag, robot, _ = drafted(changed)
     evaluation = evaluate_bag(bag, dataclasses.replace(robot, filter=Filter(half_width=0.06)))
     (health,) = (each for each in evaluation.health if each.topic == POSE)
     assert health.gated[Fault(Reason.STAMP_TOO_CLOSE)] == 3

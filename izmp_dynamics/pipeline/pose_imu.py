@@ -9,9 +9,8 @@ the way, and MR-AD is then no longer independent of the pose that IR-MD uses.
 from collections import deque
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
@@ -22,8 +21,9 @@ from izmp_dynamics.signals.stage import Streams
 _MOST_WAITING = 1000
 
 SOONEST = 0.6
-"""A pose that follows the one before in less than this part of the usual time has a stamp that is
-not its instant: twice differenced, that is an acceleration like none of the robot's [-]."""
+"""Where a pose follows another in less than this part of the usual time, one of both has a stamp
+that is not its instant: twice differenced, that is an acceleration like none of the robot's. It is
+the first if that came later than usual [-]."""
 
 USUAL = 9
 """Intervals before, of which the median is the usual one."""
@@ -37,7 +37,7 @@ class PoseImu:
         streams: of its signals.
 
     Attributes:
-        faults: poses that came too soon; what else is wrong with them the position's stream says.
+        faults: poses with such a stamp; what else is wrong with them the position's stream says.
     """
 
     def __init__(self, rig: Rig, streams: Streams) -> None:
@@ -59,7 +59,7 @@ class PoseImu:
         """Forget all samples; the faults stay."""
         self._stream.reset()
         self._halves: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
-        self._poses = Samples.empty(7)
+        self._poses = self._waiting = Samples.empty(7)
         self._newest: int | None = None
         self._intervals: deque[int] = deque(maxlen=USUAL)
 
@@ -73,7 +73,7 @@ class PoseImu:
 
     def flush(self, final: bool = True) -> Samples:
         """Return the samples that are left at the end of the stream."""
-        return self._derive(self._stream.flush(final))
+        return self._derive(self._stream.flush(final), ends=True)
 
     def _push(self, part: int, samples: Samples) -> Samples:
         """Join positions and orientations of equal stamps, in the order of arrival."""
@@ -92,9 +92,14 @@ class PoseImu:
             return Samples.empty(6)
         return self._derive(self._stream.push(Samples(np.array(stamps), np.array(poses))))
 
-    def _derive(self, usable: Samples) -> Samples:
-        """Difference the poses; each needs the next one, so it comes one sample later."""
-        usable = usable.rows(self._timely(usable.stamps))
+    def _derive(self, usable: Samples, ends: bool = False) -> Samples:
+        """Difference the poses; each needs the next one, and whether that is late, the one after.
+
+        Args:
+            usable: (T, 7) the next poses.
+            ends: whether none follows soon.
+        """
+        usable = self._timely(usable, ends)
         self._poses = self._poses.followed_by(usable)
         if len(self._poses) < 3:
             return Samples.empty(6)
@@ -107,18 +112,24 @@ class PoseImu:
         near = np.maximum(steps[1:], steps[:-1]) <= self._stream.buffer.reach
         return derived.rows(near)
 
-    def _timely(self, stamps: Stamps) -> npt.NDArray[np.bool_]:
-        """(T,) the poses that do not follow the one before too soon; others are counted."""
-        timely = np.ones(len(stamps), dtype=np.bool_)
-        for k, stamp in enumerate(stamps.tolist()):
+    def _timely(self, samples: Samples, ends: bool) -> Samples:
+        """The poses with stamps of their instants; others are counted, the newest one waits."""
+        known = self._waiting.followed_by(samples)
+        timely = np.ones(len(known), dtype=np.bool_)
+        for k in range(len(self._waiting), len(known)):
+            stamp = int(known.stamps[k])
             if self._newest is not None:
-                if len(self._intervals) == USUAL:
-                    usual = sorted(self._intervals)[USUAL // 2]
-                    timely[k] = stamp - self._newest >= SOONEST * usual
-                self._intervals.append(stamp - self._newest)
+                step = stamp - self._newest
+                usual = sorted(self._intervals)[USUAL // 2] if len(self._intervals) == USUAL else 0
+                if step < SOONEST * usual:
+                    late = k > 0 and timely[k - 1] and self._intervals[-1] > usual
+                    timely[k - 1 if late else k] = False
+                self._intervals.append(step)
             self._newest = stamp
         self.faults[Fault(Reason.STAMP_TOO_CLOSE)] += np.count_nonzero(~timely)
-        return timely
+        settled = len(known) if ends else max(len(known) - 1, 0)
+        self._waiting = known.rows(slice(settled, None)).rows(timely[settled:])
+        return known.rows(slice(settled)).rows(timely[:settled])
 
 
 def imu_of_poses(poses: Samples, gravity: float) -> Samples:
