@@ -41,8 +41,12 @@ ELSEWHERE = (
 
 
 def outputs():
-    """Topics of results with their types; those on a moving ground are not published here."""
-    found = {name: topic.msgtype for name, topic in TOPICS.items() if topic.frame != 'ground'}
+    """Topics of results with their types; those on a moving ground are not published here.
+
+    What motion and feet say together is the composed node's alone.
+    """
+    here = [t for t in TOPICS.values() if t.frame != 'ground' and t.part != 'fusion']
+    found = {topic.name: topic.msgtype for topic in here}
     found = {name: kind for name, kind in found.items() if name not in ELSEWHERE} | OTHERS
     return {f'/{name}': message_class(kind) for name, kind in found.items()}
 
@@ -228,8 +232,9 @@ def test_the_odometry_of_another_node_is_reported_and_left_out(graph):
 
 def test_after_all_that_the_numbers_are_right_and_nobody_crashed(graph, biped31):
     """A standing robot has its IZMP below its CoM; no NaN was published."""
-    processes, listener, _ = graph
+    processes, listener, robot = graph
     assert goes_on(listener)
+    assert not any('fusion' in name for name, _ in robot.node.get_topic_names_and_types())
     point = listener.messages['/mr_ad/izmp'][-1].point
     model = load_model(biped31.urdf_path, biped31.root)
     com = model.com(np.zeros(model.dof))

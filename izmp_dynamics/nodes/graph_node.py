@@ -123,7 +123,7 @@ class GraphNode(TopicNode):
         if self._former is not None:
             self.evaluator.stages.assume(self._former.stages, self._unsure)
             self._former = None
-        fuses = task.is_whole and FusionStage.suits(rig)
+        fuses = 'fusion' in task.computes and FusionStage.suits(rig)
         self._fusion = FusionStage(rig) if fuses else None
         self._resets = 0
         self._speeds: JointSpeeds | None = None

@@ -85,7 +85,7 @@ TASKS = {
             'joints imu accelerometers segments segment_accelerometers position ground feet '
             'foot_imus'
         ),
-        computes='joints root mr_ad world ir_md verdict',
+        computes='joints root mr_ad world ir_md verdict fusion',
         settings=(
             'acd angular_acceleration fall_alarm filter.half_width gravity ground ir_md '
             'noise pairing rates'

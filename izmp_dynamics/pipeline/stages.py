@@ -31,7 +31,7 @@ from izmp_dynamics.signals.samples import Samples, Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
 
-PARTS = frozenset(('joints', 'root', 'mr_ad', 'world', 'ir_md', 'verdict'))
+PARTS = frozenset(('joints', 'root', 'mr_ad', 'world', 'ir_md', 'verdict', 'fusion'))
 """What is computed: kinematics of the joints, motion of the root, contact wrench of MR-AD, pose in
 the world, contact wrench of IR-MD, and from them feet, ground, points, margins and fall alarm."""
 

@@ -224,6 +224,11 @@ def _of_track(track: str, in_ground: bool = False) -> Callable[[RobotFile], bool
     )
 
 
+def _part_of(track: str) -> str:
+    """Which part of the stages computes the point of a track."""
+    return 'fusion' if track == 'fusion' else 'verdict'
+
+
 def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
     """Where the fall alarm is known; while it is raised, also where it is not."""
     fall = results.fall
@@ -266,11 +271,12 @@ def _of_fusion(name: str, quantity: str) -> tuple[Topic, Topic]:
     return (
         _row(
             name, 'Wrench', 'root', lambda e, rig: getattr(e.fused, wrench, None),
-            of_robot=_measures_whole_wrench,
+            of_robot=_measures_whole_wrench, part='fusion',
         ),
         Topic(
             f'{name}_covariance', 'std_msgs/msg/Float64MultiArray', '', ('data',), values, rows,
             like=lambda robot: {'data': [0.0] * 36}, of_robot=_measures_whole_wrench,
+            part='fusion',
         ),
     )  # fmt: skip
 
@@ -315,14 +321,14 @@ _ROWS = (
     *(
         _row(
             name, 'Point', 'points', partial(_point, track=track), track == 'ir_md',
-            of_robot=_of_track(track),
+            of_robot=_of_track(track), part=_part_of(track),
         )
         for track, name in POINTS.items()
     ),
     *(
         _row(
             f'{name}_in_ground', 'Point', 'ground', partial(_in_ground, track=track),
-            track == 'ir_md', of_robot=_of_track(track, in_ground=True),
+            track == 'ir_md', of_robot=_of_track(track, in_ground=True), part=_part_of(track),
         )
         for track, name in POINTS.items()
     ),
@@ -330,7 +336,7 @@ _ROWS = (
     *_of_fusion('fusion/external_wrench', 'external_'),
     Topic(
         'fusion/izmp_with_covariance', f'{_GEOMETRY}PoseWithCovarianceStamped', 'points',
-        ('pose',), _with_covariance, of_robot=_measures_whole_wrench,
+        ('pose',), _with_covariance, of_robot=_measures_whole_wrench, part='fusion',
     ),
     _row('gap', 'Vector3', 'points', _gap),
     _row('margin', 'Float64', '', lambda e, rig: e.margins['mr_ad']),
