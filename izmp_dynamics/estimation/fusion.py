@@ -5,7 +5,7 @@ x; the sensors of the feet measure c with an offset o_f each, in the axes of the
 
     m = c + b + x + ε_m,    f = c + Σ T_f o_f + ε_f,    T_f: from the sensor's axes to the root's
 
-b and o are constants (Kalman 1960, without motion): half seconds at rest, x = 0, measure
+b and o are slow random walks (Kalman 1960): half seconds at rest, x = 0, measure
 b − Σ T_f o_f by the gap m − f, swings measure o_f (`pipeline.unloaded`); until its first swing a
 foot counts as it is, and the doubt about it stays in the covariance P (Schmidt 1966). The best
 combination of both at rest, as far as noise goes, is (Bar-Shalom, Estimation with Applications to
@@ -40,8 +40,8 @@ SHIFT = 0.005
 """Prior standard deviation of biases: by how much they shift the CoP of the weight [m]. That of
 forces is LEAST_PART of the weight."""
 
-LASTING = 3600.0
-"""Time in which a bias may change by as much as its prior tells [s]."""
+RANDOM_WALK = 3600.0
+"""Biases are random walks: after this time their standard deviation is the prior one [s]."""
 
 WARM = 4
 """Cells at the beginning in which no push is seen, as no bias is known."""
@@ -271,7 +271,7 @@ class Fusion:
 
     def _close(self) -> None:
         """Learn from the instants of the present cell."""
-        self.spread = self.spread + self._prior * (CELL / NANOSECONDS / LASTING)
+        self.spread = self.spread + self._prior * (CELL / NANOSECONDS / RANDOM_WALK)
         if not self._rows:
             return
         rows = _Rows(*(np.concatenate(part) for part in zip(*self._rows, strict=True)))
