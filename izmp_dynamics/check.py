@@ -14,6 +14,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.table_file import ROW, TIME
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding, sorted_by_level
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.diagnosis.filter_choice import (
     Trial,
     adopt,
@@ -74,6 +75,7 @@ class CheckResult:
         return dataclasses.replace(self, findings=sorted_by_level(kept + added))
 
 
+@announced_compilation()
 def check(
     bag_path: Path, robot: RobotFile, progress: Progress = lambda fraction: None
 ) -> CheckResult:

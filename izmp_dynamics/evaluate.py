@@ -15,6 +15,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.diagnosis.filter_choice import (
     Trial,
     chosen_filter,
@@ -169,6 +170,7 @@ def replay(
     )
 
 
+@announced_compilation()
 def _evaluated(
     recording: Recording,
     urdf: Urdf,

@@ -153,9 +153,11 @@ class PlayedGraph:
                 if message is not None:
                     self._waiting.append((item.topic, message))
                     self.deliver()
-        for node in self.nodes if flush else ():
+        for node in self.nodes:
+            node.evaluate()
             with node._guarded('flush'):
-                node.flush()
+                if flush:
+                    node.flush()
             self.deliver()
 
     def pause(self):
@@ -179,7 +181,7 @@ class PlayedGraph:
                             message = serialize_message(message)
                         raw, kind = reception.raw, reception.msgtype
                         reception.callback(message if raw else deserialize_message(message, kind))
-                        node.evaluate()
+                        node.advance()
 
     def values(self, name):
         """Level of a node's diagnostics, and its values by key."""

@@ -1,4 +1,4 @@
-"""No first sample waits for the compiler: making an evaluator runs all kernels once."""
+"""After `izmp compile` no first sample waits for the compiler."""
 
 import subprocess
 import sys
@@ -19,35 +19,6 @@ def ready():
     }
 """
 
-PROGRAM = """
-from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
-from izmp_dynamics.recording.recording import Recording
-
-bag_path, robot_path = sys.argv[1:]
-stated = load_robot_file(robot_path)
-for acd, angular, ir_md in (
-    ('central', 'accelerometers', 'central'),
-    ('savitzky_golay', 'gyro', 'central'),
-    ('paper', 'gyro', 'paper'),
-):
-    robot = dataclasses.replace(
-        stated,
-        acd=dataclasses.replace(stated.acd, method=acd),
-        angular_acceleration=dataclasses.replace(stated.angular_acceleration, method=angular),
-        ir_md=dataclasses.replace(stated.ir_md, difference=ir_md),
-    )
-    with BagReader(bag_path) as bag:
-        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-        evaluator = make_evaluator(recording)
-        before = ready()
-        pieces = evaluate_recording(recording, evaluator)
-        assert before and sum(len(results.stamps) for results in pieces) > 100
-        print(sorted(ready() - before))
-"""
-
 
 def printed(program, *arguments):
     """The lines that a process of its own prints."""
@@ -55,10 +26,6 @@ def printed(program, *arguments):
     ran = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
-
-
-def test_the_log_needs_no_kernel_that_is_not_ready(sway, biped31):
-    assert printed(PROGRAM, sway[1], biped31.path) == 3 * ['[]']
 
 
 LATER = """

@@ -58,7 +58,7 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Log that kernels are being compiled when the first one is, and at the end how long it took.
+    """Log that kernels are being compiled when the first one is, and at the end how long all took.
 
     Nothing is logged when all come from the cache, nor by a block inside another such block.
     """
@@ -72,26 +72,28 @@ def announced_compilation() -> Iterator[None]:
             yield
     finally:
         _Announcer.active = False
-    if announcer.started is not None:
-        seconds = time.perf_counter() - announcer.started
-        _log.info('Compiled in %.1f s, %s.', seconds, _cached)
+    if announcer.seconds:
+        _log.info('Compiled in %.1f s, %s.', announcer.seconds, _cached)
 
 
 class _Announcer(event.Listener):
-    """Logs when numba starts to compile."""
+    """Logs when numba starts to compile, and adds up for how long it does."""
 
     active = False
 
     def __init__(self) -> None:
-        self.started: float | None = None
+        self.seconds = 0.0
+        self._begun: list[float] = []
 
     def on_start(self, _: Any) -> None:
-        if self.started is None:
-            self.started = time.perf_counter()
+        if not (self.seconds or self._begun):
             _log.info(
                 'Compiling kernels that no command has needed before; later runs read them from '
                 'a cache ...'
             )
+        self._begun.append(time.perf_counter())
 
     def on_end(self, _: Any) -> None:
-        pass
+        begin = self._begun.pop()
+        if not self._begun:  # else it is called by one that is being compiled
+            self.seconds += time.perf_counter() - begin

@@ -25,6 +25,7 @@ from izmp_dynamics.pipeline.root import accelerometer_array
 from izmp_dynamics.pipeline.standstill import compile_stages, standstill
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
 from izmp_dynamics.signals.stamps import screen_stamps
+from izmp_dynamics.stability.support_polygon import outlines
 
 _FIELDS = {
     'joints': {'position': slice(None)},
@@ -62,6 +63,8 @@ def compile_every_kernel() -> None:
         readings = {mount.name: np.zeros((1, 3)) for mount in (rig.imu, *rig.accelerometers)}
         array.residuals(array.batch(one, np.zeros((1, 3)), readings), readings)
         screen_stamps(one)
+        nowhere = np.zeros((1, 3))
+        outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
         _check_recording(rig)
 
 

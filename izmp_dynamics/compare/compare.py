@@ -15,6 +15,7 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.compare.metrics import Deviation, MetricsError, deviation
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
@@ -94,6 +95,7 @@ def compare_bag(
     ]
 
 
+@announced_compilation()
 def _evaluate(
     bag: BagReader, robot: RobotFile, progress: Callable[[float], None]
 ) -> tuple[Evaluation, Array]:

@@ -17,6 +17,7 @@ import numpy as np
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
@@ -127,6 +128,7 @@ class Trial:
     measured: '_MeasuredNoise'
 
     @classmethod
+    @announced_compilation()
     def of(cls, recording: Recording) -> 'Trial':
         """Evaluate the first `SEEN` of a recording; it needs an IMU, measured or derived."""
         derived = recording.robot.imu.from_position

@@ -50,10 +50,7 @@ def standstill(rig: Rig, samples: int = _SAMPLES, step: float = _STEP) -> Signal
 
 
 def compile_stages(
-    rig: Rig,
-    live: bool = True,
-    given: Collection[str] = (),
-    computes: Collection[str] = PARTS,
+    rig: Rig, given: Collection[str] = (), computes: Collection[str] = PARTS
 ) -> None:
     """Run all stages once, so that no first sample waits for a kernel to be compiled.
 
@@ -61,7 +58,6 @@ def compile_stages(
 
     Args:
         rig: the robot.
-        live: whether samples will also come one by one, not only many at once as from a bag.
         given: see `Evaluator`.
         computes: see `Evaluator`.
     """
@@ -72,7 +68,7 @@ def compile_stages(
         signals = {
             name: samples for name, samples in signals.items() if evaluator.stages.uses(name)
         }
-        for pieces in zip(*(_pieces(s, live) for s in signals.values()), strict=True):
+        for pieces in zip(*map(_pieces, signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
         evaluator.flush()
         rig.model.frame_pose(rig.model.root, np.zeros((1, rig.model.dof)))  # what judges feet
@@ -102,12 +98,11 @@ def _slow(robot: RobotFile) -> RobotFile:
     return replace(robot, filter=replace(robot.filter, half_width=fitting))
 
 
-def _pieces(samples: Samples, live: bool = True) -> Iterator[Samples]:
-    """Many samples at once and read-only, as from a bag; single ones, more if live; many again."""
+def _pieces(samples: Samples) -> Iterator[Samples]:
+    """Many samples at once and read-only, as from a bag; single ones; many again."""
     last = len(samples) - 10
-    end = last if live else 81
-    single = (slice(k, k + 1) for k in range(80, end))
-    for some in (slice(80), *single, *([] if live else [slice(end, last)]), slice(last, None)):
+    single = (slice(k, k + 1) for k in range(80, last))
+    for some in (slice(80), *single, slice(last, None)):
         piece = samples.rows(some)
         if len(piece) > 1:
             piece.values.setflags(write=False)

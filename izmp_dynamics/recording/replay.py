@@ -14,7 +14,6 @@ from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.finding import Finding
-from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.base.rotations import rotated_back
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.motion import Motion
@@ -24,14 +23,12 @@ from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.standstill import compile_stages
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.results.topics import TRACKS, external_of
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
 from izmp_dynamics.stability.sole_motion import sole_motion
-from izmp_dynamics.stability.support_polygon import outlines
 
 CHUNK = 5.0
 """Time that is read at once [s]."""
@@ -53,7 +50,7 @@ Progress = Callable[[float], None]
 
 
 def make_evaluator(recording: Recording, half_width: float | None = None) -> Evaluator:
-    """Make the evaluator of a recording, ready to run.
+    """Make the evaluator of a recording.
 
     Args:
         recording: the recording.
@@ -66,10 +63,6 @@ def make_evaluator(recording: Recording, half_width: float | None = None) -> Eva
     if half_width is not None:
         robot = replace(rig.robot, filter=Filter(half_width=half_width))
         rig = replace(rig, robot=robot)
-    with announced_compilation():
-        compile_stages(rig, live=False)
-        nowhere = np.zeros((1, 3))
-        outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
     return Evaluator(
         rig,
         recording.groups,
