@@ -115,6 +115,10 @@ class Draft:
         """A draft that can be changed without changing this one."""
         return copy.deepcopy(self)
 
+    def until(self, stop):
+        """A copy of what was received until then [s]."""
+        return Draft(part.rows(part.between(0.0, stop)) for part in self.parts)
+
     def drop(self, topic):
         """Leave a topic out."""
         self.parts = [part for part in self.parts if part.topic != topic]

@@ -85,6 +85,12 @@ def sound_bag(sound, tmp_path_factory):
 
 
 @pytest.fixture(scope='session')
+def short_bag(sound, tmp_path_factory):
+    """The first 1.2 s of it, for graphs that are played message by message."""
+    return sound.until(1.2).write(tmp_path_factory.mktemp('short') / 'bag')
+
+
+@pytest.fixture(scope='session')
 def sound_results(sound_bag, biped31):
     """What the pipeline makes of it."""
     from .replayed import evaluate_log

@@ -43,14 +43,14 @@ def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, 
 
 
 @pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-def test_without_a_knee_the_fall_alarm_cannot_say(names, biped31, bag):
+def test_without_a_knee_the_fall_alarm_cannot_say(names, biped31, short_bag):
     def without_knee(topic, message):
         if topic == JOINTS:
             message.name = [{'l_knee': 'left_knee'}.get(name, name) for name in message.name]
         return message
 
     with PlayedGraph(biped31, parameters(), names) as graph:
-        graph.play(bag, without_knee)
+        graph.play(short_bag, without_knee)
         assert graph.messages['/mr_ad/izmp']
         assert not any(topic.startswith('/fall') for topic in graph.published)
         _, values = graph.values('izmp')

@@ -22,7 +22,6 @@ from izmp_dynamics.nodes.messages import (
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-from .bag_surgery import TOPICS, Draft
 from .node_processes import wait_until
 from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
@@ -35,15 +34,8 @@ pytestmark = pytest.mark.usefixtures('ros')
 
 
 @pytest.fixture(scope='module')
-def sound_bag(sway, tmp_path_factory):
-    """A part of the sway in which every joint of the legs moves."""
-    draft = Draft.of_bag(sway[1], TOPICS, start=1.0, stop=2.2)
-    return draft.write(tmp_path_factory.mktemp('sound') / 'bag')
-
-
-@pytest.fixture(scope='module')
-def sound_results(sound_bag, biped31):
-    return evaluate_log(sound_bag, biped31)[0]
+def expected(short_bag, biped31):
+    return evaluate_log(short_bag, biped31)[0]
 
 
 @pytest.fixture
@@ -108,7 +100,7 @@ def test_world_and_nif_have_names_that_a_moving_ground_has_not(
 
 @both
 def test_tf_ends_at_the_root_of_the_urdf(
-    names, biped31, robot_yaml, sound_bag, broadcast, tmp_path
+    names, biped31, robot_yaml, short_bag, broadcast, tmp_path
 ):
     """That of the foot, the root of the dynamics here, follows with the joints of the instant."""
     foot = dict(robot_yaml, root='l_foot', imu={'topic': 'imu', 'frame': 'l_foot'})
@@ -118,7 +110,7 @@ def test_tf_ends_at_the_root_of_the_urdf(
         each['wrench'].pop('below', None)
     path = written(foot, tmp_path)
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
-        graph.play(sound_bag)
+        graph.play(short_bag)
     assert set(broadcast) == {('world', 'pelvis'), ('l_foot', 'nif')}
     odometry, joints = graph.messages['/odom'], graph.messages['/joint_kinematics']
     assert len(odometry) > 100
@@ -138,7 +130,7 @@ def test_tf_ends_at_the_root_of_the_urdf(
 
 
 @both
-def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, sound_bag, broadcast):
+def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, short_bag, broadcast):
     given = parameters(frame_prefix='red/', world_frame='map', evaluation_frame='l_sole')
 
     def prefixed(topic, message):
@@ -147,7 +139,7 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, sound_bag, br
         return message
 
     with PlayedGraph(biped31, given, names) as graph:
-        graph.play(sound_bag, prefixed)
+        graph.play(short_bag, prefixed)
         frames = {
             topic: {message.header.frame_id for message in messages.values()}
             for topic, messages in graph.messages.items()
@@ -167,7 +159,7 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, sound_bag, br
 
 @both
 def test_frames_of_messages_are_found_with_the_prefix_and_all_results_are_below_a_namespace(
-    names, robot_yaml, sound_bag, tmp_path
+    names, robot_yaml, short_bag, tmp_path
 ):
     robot_yaml['imu'] = {'topic': 'imu'}
     path = written(robot_yaml, tmp_path)
@@ -179,7 +171,7 @@ def test_frames_of_messages_are_found_with_the_prefix_and_all_results_are_below_
 
     given = parameters(robot=str(path), frame_prefix='red/', results_namespace='izmp')
     with PlayedGraph(load_robot_file(path), given, names) as graph:
-        graph.play(sound_bag, prefixed)
+        graph.play(short_bag, prefixed)
         services = dict(graph.node('izmp').get_service_names_and_types())
     assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
     assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
@@ -248,22 +240,22 @@ def expected_in(frame, expected):
 @pytest.mark.parametrize(
     ('frame', 'names'), [('world', GRAPH), ('nif', COMPOSED), ('l_sole', GRAPH)]
 )
-def test_every_point_is_given_in_that_frame(frame, sound_bag, sound_results, biped31, names):
+def test_every_point_is_given_in_that_frame(frame, short_bag, expected, biped31, names):
     with PlayedGraph(biped31, parameters(evaluation_frame=frame), names) as graph:
-        graph.play(sound_bag)
+        graph.play(short_bag)
         points = graph.messages['/mr_ad/izmp']
-    expected = expected_in(frame, sound_results)
-    known = np.isfinite(expected).all(axis=1)
+    wanted = expected_in(frame, expected)
+    known = np.isfinite(wanted).all(axis=1)
     assert known.mean() > 0.9
-    stamps = sound_results.stamps[known]
+    stamps = expected.stamps[known]
     np.testing.assert_array_equal(sorted(points), stamps)
-    for stamp, point in zip(stamps.tolist(), expected[known], strict=True):
+    for stamp, point in zip(stamps.tolist(), wanted[known], strict=True):
         assert points[stamp].header.frame_id == frame
         np.testing.assert_allclose(vector(points[stamp].point), point, atol=1e-9)
 
 
 def test_points_of_a_pause_whose_frame_is_known_late_are_published_once(
-    sound_bag, sound_results, biped31
+    short_bag, expected, biped31
 ):
     """They are evaluated at the pause and, when the messages go on, again."""
     count, late = 0, False
@@ -283,12 +275,12 @@ def test_points_of_a_pause_whose_frame_is_known_late_are_published_once(
         frame = node.outputs.verdict.frame
         known = frame.pose
         frame.pose = lambda *instant: None if late else known(*instant)
-        graph.play(sound_bag, pausing)
+        graph.play(short_bag, pausing)
         assert count > 3058
         points = graph.messages['/mr_ad/izmp']
         assert node.health.outputs['/mr_ad/izmp'] == len(points)
-    known = np.isfinite(sound_results.points['mr_ad']).all(axis=1)
-    np.testing.assert_array_equal(sorted(points), sound_results.stamps[known])
+    known = np.isfinite(expected.points['mr_ad']).all(axis=1)
+    np.testing.assert_array_equal(sorted(points), expected.stamps[known])
 
 
 def test_a_frame_of_tf_needs_tf2_ros():

@@ -27,7 +27,7 @@ from izmp_dynamics.results.topics import ANY_ANGLE
 from izmp_dynamics.results.topics import TOPICS as TOPICS_OF_RESULTS
 from izmp_dynamics.sensing.noise import degrees
 
-from .bag_surgery import IMU, JOINTS, SECOND, TOPICS, Draft
+from .bag_surgery import IMU, JOINTS, SECOND
 from .node_processes import GRAPH
 from .pipeline_signals import joined
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
@@ -46,14 +46,8 @@ either = pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 's
 
 
 @pytest.fixture(scope='module')
-def sound(sway):
-    """A part of the sway in which every joint of the legs moves, a draft to be corrupted."""
-    return Draft.of_bag(sway[1], TOPICS, start=1.0, stop=2.6)
-
-
-@pytest.fixture(scope='module')
-def sound_bag(sound, tmp_path_factory):
-    return sound.write(tmp_path_factory.mktemp('sound') / 'bag')
+def longer_bag(sound, tmp_path_factory):
+    return sound.until(1.6).write(tmp_path_factory.mktemp('longer') / 'bag')
 
 
 @pytest.fixture
@@ -81,7 +75,7 @@ def assert_points(graph, expected, topic='/mr_ad/izmp', track='mr_ad', most=0.9)
 
 @either
 def test_joints_and_imu_that_hang_have_no_results_live_either(sound, biped31, names, tmp_path):
-    draft = sound.copy()
+    draft = sound.until(1.6)
     for topic, paths, begin, end in (
         (JOINTS, ['position'], 0.3, 0.7),
         (IMU, ['angular_velocity', 'linear_acceleration'], 1.0, 1.3),
@@ -103,26 +97,26 @@ def test_joints_and_imu_that_hang_have_no_results_live_either(sound, biped31, na
 
 
 @either
-def test_torques_share_the_load_live_as_in_replay(sound, sound_bag, robot_yaml, names, tmp_path):
+def test_torques_share_the_load_live_as_in_replay(sound, short_bag, robot_yaml, names, tmp_path):
     feet = [{key: foot[key] for key in foot if key != 'wrench'} for foot in robot_yaml['feet']]
     path = written(robot_yaml, tmp_path, feet=feet)
     robot = load_robot_file(path)
-    expected, rig = evaluate_log(sound_bag, robot)
+    expected, rig = evaluate_log(short_bag, robot)
     topic = TOPICS_OF_RESULTS['feet/estimated_wrenches']
     (wrenches,) = topic.values(expected, rig)
     known = topic.known(expected, (wrenches,))
     with PlayedGraph(robot, parameters(robot=str(path)), names) as graph:
-        graph.play(sound_bag)
+        graph.play(short_bag)
         assert 'efforts.torques_contradict' not in graph.values('izmp')[1]
     found = [message.data for message in graph.estimated]
     np.testing.assert_allclose(found, wrenches[known], rtol=0, atol=1e-6)
-    without = sound.copy()
+    without = sound.until(1.2)
     without[JOINTS]['effort'][:] = 0.0
     other = evaluate_log(without.write(tmp_path / 'without'), robot)[0]
     assert np.nanmax(np.abs(other.ground.shares - expected.ground.shares)) > 1e-3
 
 
-def test_a_half_width_is_set_while_the_graph_runs(composed, sound_bag, biped31):
+def test_a_half_width_is_set_while_the_graph_runs(composed, longer_bag, biped31):
     """Before the first message, when no rate is known, and after the last: above the period."""
     node = composed.node('acd')
     for half_width in (0.08, 1.2 / RATE):
@@ -130,15 +124,15 @@ def test_a_half_width_is_set_while_the_graph_runs(composed, sound_bag, biped31):
         assert result.successful, result.reason
         assert node.robot.filter.half_width == half_width
         composed.messages.clear()
-        composed.play(sound_bag)
+        composed.play(longer_bag)
         filtered = dataclasses.replace(biped31, filter=Filter(half_width=half_width))
-        assert_points(composed, evaluate_log(sound_bag, filtered, live=True)[0])
+        assert_points(composed, evaluate_log(longer_bag, filtered, live=True)[0])
     (result,) = node.set_parameters([Parameter('filter.half_width', value=0.8 / RATE)])
     assert not result.successful
     assert node.robot.filter.half_width == half_width
 
 
-def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, sound_bag):
+def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, short_bag):
     """The IMU's stamps lie between those of the joints; only its gyroscope's noise is stated."""
 
     def shifted(topic, message):
@@ -146,7 +140,7 @@ def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, sou
             message.header.stamp.nanosec += 1_000_000  # the sway's stamps are even
         return message
 
-    graph.play(sound_bag, shifted)
+    graph.play(short_bag, shifted)
     instants = len(graph.messages['/joint_kinematics'])
     for name in GRAPH:
         level, values = graph.values(name)
@@ -159,7 +153,7 @@ def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, sou
     assert not twist[:3].any()
 
 
-def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, sound_bag):
+def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, short_bag):
     node = graph.node('angular_acceleration')
     calls = []
 
@@ -174,7 +168,7 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, sound_bag):
 
     stream = node.evaluator.root.imu
     stream.push = failing_once(stream.push)
-    graph.play(sound_bag)
+    graph.play(short_bag)
     assert len(calls) > 500
     level, values = graph.values('angular_acceleration')
     assert level == ERROR
@@ -184,7 +178,7 @@ def test_an_error_in_a_stage_costs_a_message_and_is_counted(graph, sound_bag):
     assert len(graph.messages['/mr_ad/izmp']) > 100
 
 
-def test_one_quaternion_that_is_no_number_changes_no_sign(sound_bag, biped31):
+def test_one_quaternion_that_is_no_number_changes_no_sign(short_bag, biped31):
     """q and −q are the same orientation, also where the message between them is unusable."""
     found = []
     for wrong in (False, True):
@@ -202,7 +196,7 @@ def test_one_quaternion_that_is_no_number_changes_no_sign(sound_bag, biped31):
             return message
 
         with PlayedGraph(biped31, parameters(), COMPOSED) as graph:
-            graph.play(sound_bag, change)
+            graph.play(short_bag, change)
             found.append(graph.messages['/odom'])
     sound, corrupted = found
     assert set(corrupted) == set(sound)
@@ -213,7 +207,7 @@ def test_one_quaternion_that_is_no_number_changes_no_sign(sound_bag, biped31):
 
 
 @either
-def test_an_orientation_that_is_a_placeholder_is_no_vertical(sound_bag, biped31, names):
+def test_an_orientation_that_is_a_placeholder_is_no_vertical(longer_bag, biped31, names):
     """Once it is judged to be one, there is no level ground; a single node states why."""
 
     def unoriented(topic, message):
@@ -223,7 +217,7 @@ def test_an_orientation_that_is_a_placeholder_is_no_vertical(sound_bag, biped31,
         return message
 
     with PlayedGraph(biped31, parameters(ground__source='gravity'), names) as graph:
-        graph.play(sound_bag, unoriented)
+        graph.play(longer_bag, unoriented)
         stamps = sorted(graph.messages['/joint_kinematics'])
         judged = stamps[0] + round(1.1 * SECOND)
         assert sum(stamp > judged for stamp in stamps) > 50
@@ -236,7 +230,7 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
     sound, robot_yaml, tmp_path
 ):
     """A norm that is too far from one is no rotation: no specific force, and counted as such."""
-    draft, wrong = sound.copy(), [403, *range(500, 510)]
+    draft, wrong = sound.until(1.6), [403, *range(500, 510)]
     imu = draft[IMU]
     up = Rotation.from_quat(imu['orientation']).inv().apply([0.0, 0.0, GRAVITY])
     imu['linear_acceleration'] -= up
@@ -258,7 +252,7 @@ def test_gravity_is_added_back_with_the_quaternions_that_the_replay_takes(
 @pytest.mark.parametrize(
     ('names', 'half_width'), [(COMPOSED, 0.016), (GRAPH, None), (GRAPH, 0.016)]
 )
-def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, half_width):
+def test_pauses_change_no_number_and_lose_no_instant(short_bag, biped31, names, half_width):
     """Pauses in which nothing comes, of a simulation that is stopped or of a slow player.
 
     Of nodes of their own each waits for what the one before publishes in the pause.
@@ -277,14 +271,14 @@ def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, 
         robot = dataclasses.replace(biped31, filter=Filter(half_width=half_width))
         given = parameters(filter__half_width=half_width)
     with PlayedGraph(robot, given, names) as graph:
-        graph.play(sound_bag, pausing, flush=False)
+        graph.play(short_bag, pausing, flush=False)
         numbers.append(len(graph.messages['/mr_ad/izmp']))
         graph.pause()
         numbers.append(len(graph.messages['/mr_ad/izmp']))
         made = sum((node.health.outputs for node in graph.nodes), Counter())
     assert count > 4007
     assert numbers[0] < numbers[1]
-    expected, _ = evaluate_log(sound_bag, robot, live=True)
+    expected, _ = evaluate_log(short_bag, robot, live=True)
     assert_points(graph, expected)
     for topic, track in (('/ir_md/izmp', 'ir_md'), ('/cop', 'cop')):
         assert_points(graph, expected, topic, track, most=0.0)
@@ -293,7 +287,7 @@ def test_pauses_change_no_number_and_lose_no_instant(sound_bag, biped31, names, 
     }
 
 
-def test_messages_that_are_delivered_again_are_waited_for(sound_bag, biped31):
+def test_messages_that_are_delivered_again_are_waited_for(short_bag, biped31):
     """Of one topic they are late, as they were lost on the way; meanwhile nothing else comes."""
     held, count = [], Counter()
 
@@ -309,9 +303,9 @@ def test_messages_that_are_delivered_again_are_waited_for(sound_bag, biped31):
         return None
 
     with PlayedGraph(biped31, parameters(reliable_inputs=True)) as graph:
-        graph.play(sound_bag, losing)
+        graph.play(short_bag, losing)
         margins = [message.data for message in graph.margins]
-    expected, _ = evaluate_log(sound_bag, biped31, live=True)
+    expected, _ = evaluate_log(short_bag, biped31, live=True)
     assert len(held) == 150
     assert_points(graph, expected)
     known = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
@@ -320,13 +314,13 @@ def test_messages_that_are_delivered_again_are_waited_for(sound_bag, biped31):
 
 @either
 def test_the_izmp_has_the_covariance_of_its_recording(
-    sound_bag, robot_yaml, biped31, names, tmp_path
+    longer_bag, robot_yaml, biped31, names, tmp_path
 ):
     """With the part of the encoders; as nodes of their own, from when the rates are known."""
     robot_yaml.setdefault('noise', {})['encoder'] = 5e-7
     path = written(robot_yaml, tmp_path)
     robot = load_robot_file(path)
-    recording, signals = read_bag(sound_bag, robot)
+    recording, signals = read_bag(longer_bag, robot)
     evaluator = Evaluator(recording.rig, recording.groups, recording.periods, live=True)
     (result,) = [joined(evaluator.push(signals) + evaluator.flush())]
     known = np.isfinite(result.points['mr_ad']).all(axis=1)
@@ -335,7 +329,7 @@ def test_the_izmp_has_the_covariance_of_its_recording(
     part = expected / izmp_covariance(evaluator, result, ideal)[known]
     assert np.median(np.diagonal(part, axis1=1, axis2=2)[:, :2]) > 1.1
     with PlayedGraph(robot, parameters(robot=str(path)), names) as graph:
-        graph.play(sound_bag)
+        graph.play(longer_bag)
     messages = graph.messages['/mr_ad/izmp_with_covariance']
     late = len(expected) - len(messages)
     assert late == 0 if names == COMPOSED else late < 0.6 * len(expected)
@@ -376,7 +370,7 @@ def margin_slope(point, corners, step=1e-6):
     return (distances[:3] - distances[3:]) / (2.0 * step)
 
 
-def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, biped31):
+def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(longer_bag, biped31):
     """The IMU at a quarter of its rate from 0.4 s on; the filter depends on it."""
     count = 0
 
@@ -391,7 +385,7 @@ def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, bip
         return message if count < 200 or count % 4 == 0 else None
 
     with PlayedGraph(biped31, parameters(filter__half_width=0.016)) as graph:
-        graph.play(sound_bag, thinned)
+        graph.play(longer_bag, thinned)
         assert count == 800
         for task in ('angular_acceleration', 'localizer', 'izmp'):
             assert dict(graph.node(task).periods())['imu'] == pytest.approx(4.0 / RATE)
@@ -399,10 +393,10 @@ def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(sound_bag, bip
         assert max(points) > max(graph.messages['/joint_kinematics']) - round(0.1 * SECOND)
 
 
-def test_odometry_has_the_covariances_of_its_sensors(sound_bag, biped31):
+def test_odometry_has_the_covariances_of_its_sensors(short_bag, biped31):
     values = {'noise__position': 2e-4, 'noise__orientation': 0.01}
     with PlayedGraph(biped31, parameters(**values), COMPOSED) as graph:
-        graph.play(sound_bag)
+        graph.play(short_bag)
     pose, twist = odometry_covariances(graph)
     tilt, fix = degrees(0.01) * np.sqrt(RATE), 2e-4 * np.sqrt(RATE)
     np.testing.assert_allclose(np.diag(pose)[3:], tilt**2)
@@ -421,13 +415,13 @@ def odometry_covariances(graph):
 
 
 def test_the_mounting_of_an_imu_without_a_stated_frame_is_learned_by_all(
-    sound_bag, robot_yaml, tmp_path
+    short_bag, robot_yaml, tmp_path
 ):
     path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path))) as graph:
         nodes = [graph.node(name) for name in ('angular_acceleration', 'localizer', 'izmp')]
         assert all('imu' in node.sensors.frames.unknown for node in nodes)
-        graph.play(sound_bag)
+        graph.play(short_bag)
         for node in nodes:
             assert node.sensors.frames.make().imu.p.any()
         assert len(graph.messages['/mr_ad/izmp']) > 100
@@ -445,7 +439,7 @@ def test_odometry_of_a_link_that_moves_against_the_root_is_refused_every_time(
                 node.sensors.frames.learn_positioned('l_foot', node.make_evaluator)
 
 
-def test_nothing_is_published_of_instants_whose_joints_are_not_known(sound_bag, graph):
+def test_nothing_is_published_of_instants_whose_joints_are_not_known(short_bag, graph):
     """A joint is missing for a tenth of a second."""
     count = 0
 
@@ -457,7 +451,7 @@ def test_nothing_is_published_of_instants_whose_joints_are_not_known(sound_bag, 
                 message.position[message.name.index('l_knee')] = float('nan')
         return message
 
-    graph.play(sound_bag, without_knee)
+    graph.play(short_bag, without_knee)
     joints = graph.messages['/joint_kinematics']
     known = {stamp for stamp, message in joints.items() if message.points}
     assert len(known) < len(joints) - 5
@@ -467,7 +461,7 @@ def test_nothing_is_published_of_instants_whose_joints_are_not_known(sound_bag, 
 
 
 def test_what_keeps_the_composed_node_waiting_is_stated(
-    sound_bag, robot_yaml, tmp_path, monkeypatch
+    short_bag, robot_yaml, tmp_path, monkeypatch
 ):
     """At first as a note, as the sensor may still come."""
     feet = [dict(foot, wrench=dict(foot['wrench'])) for foot in robot_yaml['feet']]
@@ -476,14 +470,14 @@ def test_what_keeps_the_composed_node_waiting_is_stated(
     topic = feet[0]['wrench']['topic']
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), COMPOSED) as graph:
         (node,) = graph.nodes
-        graph.play(sound_bag, lambda name, message: None if name.endswith(topic) else message)
+        graph.play(short_bag, lambda name, message: None if name.endswith(topic) else message)
         for awaited, expected in ((1000.0, OK), (0.0, ERROR)):
             monkeypatch.setattr(health, 'AWAITED', awaited)
             node.inspect()
             level, values = graph.status(node)
             assert level == expected
             assert topic in values['finding waiting for frames']
-        graph.play(sound_bag)
+        graph.play(short_bag)
         node.inspect()
         assert 'finding waiting for frames' not in graph.status(node)[1]
         assert len(graph.messages['/mr_ad/izmp']) > 50
