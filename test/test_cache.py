@@ -18,12 +18,16 @@ ROOT = Path(__file__).parents[1]
 
 SOURCES = {
     '__init__.py': '',
+    'offset.py': """
+OFFSET = 100.0
+""",
     'callee.py': """
 from izmp_dynamics.base.kernel import kernel
+from tiny_kernels.offset import OFFSET
 
 @kernel
 def scaled(x):
-    return 2.0 * x + 1.0
+    return 2.0 * x + 1.0 + OFFSET
 """,
     'caller.py': """
 from izmp_dynamics.base.kernel import kernel
@@ -31,18 +35,13 @@ from tiny_kernels.callee import scaled
 
 @kernel
 def evaluate(x):
-    return scaled(x) + 100.0
+    return scaled(x)
 """,
 }
 
 RUN = """
 from tiny_kernels.caller import evaluate
 print(evaluate(3.0), sum(evaluate.stats.cache_hits.values()))
-"""
-
-OTHER_CODE = """
-from izmp_dynamics.base import cache
-cache.code_digest = lambda folders: 'other'
 """
 
 
@@ -128,14 +127,15 @@ def test_the_digest_is_the_same_in_every_process_and_place():
     assert done.stdout.strip() == code_digest()
 
 
-def test_other_code_is_compiled_anew_into_the_same_files(package):
+def test_what_a_kernel_imports_is_compiled_anew_into_the_same_files_and_nothing_else(package):
     assert package.run() == (107.0, 0)
     assert package.run() == (107.0, 1)
     before = package.files()
-    package.edit('callee.py', '+ 1.0', '+ 2.0')  # which the file of the caller does not show
+    package.edit('offset.py', '100.0', '101.0')  # which no file of a kernel shows
     package.edit('caller.py', '@kernel', '\n\n@kernel')
-    assert package.run(OTHER_CODE + RUN) == (108.0, 0)
-    assert package.run(OTHER_CODE + RUN) == (108.0, 1)
+    assert package.run() == (108.0, 0)
+    package.edit('__init__.py', '', 'unused = 1')  # by the package alone
+    assert package.run() == (108.0, 1)
     assert package.files() == before != []
 
 

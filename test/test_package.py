@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import izmp_dynamics
-from izmp_dynamics.base.cache import KERNELS
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
@@ -147,17 +146,6 @@ def test_nodes_do_not_use_the_replay():
     nodes = [module for module in MODULES if room_of(module) == 'izmp_dynamics.nodes']
     used = {name for module in nodes for name in closure(module)}
     assert not used & {'izmp_dynamics.check', 'izmp_dynamics.evaluate'}
-
-
-def test_a_digest_of_the_rooms_of_kernels_is_one_of_all_that_they_are_made_of():
-    rooms = {room.replace('/', '.') for room in KERNELS}
-    assert all(
-        room_of(name) in rooms for m in MODULES if room_of(m) in rooms for name in graph()[m]
-    )
-    kernels = [m for m in MODULES if 'izmp_dynamics.base.kernel' in graph()[m]]
-    compiled = {m for m in kernels if re.search(r'@(kernel|inlined)', MODULES[m].read_text())}
-    assert compiled
-    assert {room_of(module) for module in compiled} <= rooms
 
 
 def test_no_modules_import_each_other_in_a_circle():

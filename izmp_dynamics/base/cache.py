@@ -1,6 +1,6 @@
 """Machine code of kernels on disk, never older than the sources it was made from.
 
-A digest of all sources in the rooms of the kernels, with the versions of Python and of the
+A digest of the kernel's source and of all that it imports, with the versions of Python and of the
 libraries that may change a number, decides whether it is still right. Every entry carries a seal,
 a digest of what it is and of its content: one that is empty, truncated, corrupted or replaced is
 compiled again.
@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
@@ -26,26 +27,49 @@ from numba.core.serialize import dumps
 _log = logging.getLogger(__name__)
 
 _PACKAGES = ('izmp_dynamics', 'izmp_lab')
-_ROOMS = (
-    'base', 'bags', 'dynamics', 'estimation', 'files', 'model', 'pipeline', 'sensing', 'signals',
-    'stability',
-)  # fmt: skip
-KERNELS = (*(f'izmp_dynamics/{room}' for room in _ROOMS), 'izmp_lab/walking')
-"""The rooms of all kernels, and of the constants that they read: they import no other room."""
-
 _SUFFIXES = ('.py', '.j2', '.js', '.css')
+_IMPORT = re.compile(r'^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?', re.MULTILINE)
 
 
 @functools.cache
-def code_digest(folders: tuple[str, ...] = _PACKAGES) -> str:
-    """Digest of all that decides a result besides its inputs: any edit of a source changes it.
-
-    Args:
-        folders: those whose sources count.
-    """
+def code_digest() -> str:
+    """Digest of all that decides a result besides its inputs: any edit of a source changes it."""
     here = Path(__file__).resolve().parents[2]
-    libraries = (numba.__version__, llvmlite.__version__, np.__version__, _version('scipy'))
-    return digest_of([here / name for name in folders], (sys.version, *libraries))
+    return digest_of([here / name for name in _PACKAGES], _versions())
+
+
+@functools.cache
+def kernel_digest(module: str) -> str:
+    """Digest of all that a module's machine code is made of: its source, and what that imports.
+
+    Only imports at the top of a file count, of this package or of the one that the module is in:
+    a kernel and its constants come from nowhere else.
+    """
+    sources, found = {}, [module]
+    while found:
+        name = found.pop()
+        if name not in sources:
+            sources[name], imported = _source(name)
+            found += [i for i in imported if i.startswith((*_PACKAGES, module.split('.')[0]))]
+    return hashlib.sha256(repr((_versions(), sorted(sources.items()))).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _source(module: str) -> tuple[str, tuple[str, ...]]:
+    """Digest of a module's source, and the loaded modules that it imports at its top."""
+    text = Path(sys.modules[module].__file__ or os.devnull).read_text()
+    names = [
+        name
+        for package, members in _IMPORT.findall(text)
+        for name in (package, *(f'{package}.{member}' for member in re.findall(r'\w+', members)))
+        if name in sys.modules
+    ]
+    return hashlib.sha256(text.encode()).hexdigest(), tuple(names)
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    return sys.version, numba.__version__, llvmlite.__version__, np.__version__, _version('scipy')
 
 
 def digest_of(packages: Iterable[Path], versions: Iterable[str]) -> str:
@@ -94,7 +118,7 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = f'{code_digest(KERNELS)} {self._impl.locator.get_source_stamp()!r}'
+        stamp = f'{kernel_digest(function.__module__)} {self._impl.locator.get_source_stamp()!r}'
         self._cache_file = _KernelCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
