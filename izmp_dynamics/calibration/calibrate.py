@@ -2,8 +2,8 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from os import PathLike
 from typing import Any
@@ -87,7 +87,8 @@ def estimate_corrections(
     heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
     notes: list[str] = []
     places = bags if cluster.scheduler is None else [os.path.abspath(bag) for bag in bags]
-    with _workers(cluster, len(bags)) as client:
+    here = is_here(cluster, len(bags))
+    with nullcontext() if here else connected(cluster, len(bags)) as client:
         rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
         as_stated, original = robot, None
         slower = cache(lambda: _prepared(places, as_stated, model, client, cutoff=CUTOFFS[1])[1])
@@ -162,16 +163,6 @@ def best_candidate(
     best = finished(best_of(candidates), segments)
     progress(1.0)
     return best
-
-
-@contextmanager
-def _workers(cluster: Cluster, bags: int) -> Iterator[Any]:
-    """A client of the workers that read the recordings; None if this process does so."""
-    if is_here(cluster, bags):
-        yield None
-        return
-    with connected(cluster, bags) as client:
-        yield client
 
 
 def _prepared(

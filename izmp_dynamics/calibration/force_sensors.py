@@ -13,6 +13,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 
 import numpy as np
@@ -125,16 +126,22 @@ def cube_rotations() -> list[Array]:
     return [matrix for matrix in found if np.linalg.det(matrix) > 0]
 
 
+def _mounting(
+    foot: FootRig, segments: Sequence[Instants], slower: Callable[[], Sequence[Instants]]
+) -> Mounting | None:
+    """Find how a sensor is turned by the motion, or by its slower part if that is open."""
+    found = find_mounting(segments, foot)
+    return found if found is None or found.clear else find_mounting(slower(), foot)
+
+
 def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | None:
     """Find how the sensor of a foot, of six axes, is turned; None if it is never alone."""
     expected, read, tilted = [], [], []
-    for instants in segments:
-        index = [other.name for other in instants.rig.feet].index(foot.name)
-        others = [sole for k, sole in enumerate(instants.soles) if k != index]
-        mine = instants.soles[index]
-        stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
-        swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
-        rows, trunk = stands ^ swings, instants.links[0]
+    alone = [_alone(instants, foot) for instants in segments]
+    if sum(np.count_nonzero(rows) for _, rows in alone) < LEAST_ALONE * RATE:
+        return None
+    for instants, (stands, rows) in zip(segments, alone, strict=True):
+        trunk = instants.links[0]
         layout = make_layout(instants.rig, (trunk,), trunk.link, ('imu_rotation',))
         steps = np.zeros((4, len(layout.parameters)))
         steps[1:, layout.columns('imu.rotation')] = STEP * np.eye(3)
@@ -151,8 +158,6 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
         tilted.append(np.stack([(wrench - wrenches[0]) / STEP for wrench in wrenches[1:]], axis=2))
         read.append(terms.feet[foot.name].full[rows])
     wanted, found, turns = (np.concatenate(parts) for parts in (expected, read, tilted))
-    if len(wanted) < LEAST_ALONE * RATE:
-        return None
     scores = [
         (_unexplained(sign * found @ np.kron(np.eye(2), R.T) - wanted, turns), sign, R)
         for R in cube_rotations()
@@ -160,6 +165,18 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
     ]
     (error, sign, R), (next_best, _, _) = sorted(scores, key=lambda score: score[0])[:2]
     return Mounting(R, sign, error, next_best)
+
+
+def _alone(
+    instants: Instants, foot: FootRig
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """(K,) whether a foot stands alone; and whether it does so, or alone swings."""
+    index = [other.name for other in instants.rig.feet].index(foot.name)
+    others = [sole for k, sole in enumerate(instants.soles) if k != index]
+    mine = instants.soles[index]
+    stands = np.all([above(other, mine) > CLEARANCE_WITH_FORCES for other in others], axis=0)
+    swings = np.all([above(mine, other) > CLEARANCE_WITH_FORCES for other in others], axis=0)
+    return stands, stands ^ swings
 
 
 def _unexplained(difference: Array, turns: Array) -> float:
@@ -187,9 +204,7 @@ def with_mountings(
     for foot in rig.feet:
         if foot.sensor is None or foot.normal_only or len(rig.feet) < 2:
             continue
-        found = find_mounting(segments, foot)
-        if found is not None and not found.clear:
-            found = find_mounting(slower(), foot)
+        found = _mounting(foot, segments, slower)
         sentences.append(_mounting_sentence(foot.name, found))
         if found is None or not found.clear or found.as_stated:
             continue
@@ -258,8 +273,13 @@ def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) ->
         return []
     links = link_inertias(rig.model)
     first = list(_first(parts))
-    prepared = [[prepare(part, rig, links, cutoff) for part in first] for cutoff in CUTOFFS]
-    return list(_findings(robot, rig, prepared)) if first else []
+    if not first:
+        return []
+    segments, slower = (
+        cache(lambda cutoff=cutoff: [prepare(part, rig, links, cutoff) for part in first])
+        for cutoff in CUTOFFS
+    )
+    return list(_findings(robot, rig, segments(), slower))
 
 
 def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
@@ -273,19 +293,21 @@ def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
 
 
 def _findings(
-    robot: RobotFile, rig: Rig, prepared: Sequence[Sequence[Instants]]
+    robot: RobotFile,
+    rig: Rig,
+    segments: Sequence[Instants],
+    slower: Callable[[], Sequence[Instants]],
 ) -> Iterator[Finding]:
-    """Judge each sensor; how it is turned by the first filter with which that is clear."""
+    """Judge each sensor."""
     for foot in rig.feet:
         stated = next(known.wrench for known in robot.feet if known.name == foot.name)
         if foot.sensor is None or stated is None:
             continue
-        mountings = (find_mounting(s, foot) for s in prepared if not foot.normal_only)
-        found = next((each for each in mountings if each is not None and each.clear), None)
-        if found is not None and not found.as_stated:
+        found = None if foot.normal_only else _mounting(foot, segments, slower)
+        if found is not None and found.clear and not found.as_stated:
             yield _turned(foot, stated, found)
         else:
-            yield from _unloaded(rig, foot, stated, prepared[0])
+            yield from _unloaded(rig, foot, stated, segments)
 
 
 def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
