@@ -101,23 +101,28 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too_and_shown():
     assert 'in <lambda>' in errors
 
 
-def refused(folder, *arguments):
-    """What a node says that does not start."""
-    pytest.importorskip('rclpy', reason='rclpy is missing')
-    done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.nodes', *arguments],
-        env=Processes(folder).environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == REFUSED
-    assert 'Traceback' not in done.stderr
-    return done.stderr
-
-
 @pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
 def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
+    pytest.importorskip('rclpy', reason='rclpy is missing')
     pytest.importorskip('mujoco', reason='the simulation needs mujoco')
     given = '--ros-args', '-p', 'robot:=absent.yaml', '-p', 'bag:=absent'
-    assert 'absent.yaml' in refused(tmp_path, name, *given)
+    done = subprocess.run(
+        [sys.executable, '-m', 'izmp_dynamics.nodes', name, *given],
+        env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == REFUSED
+    assert 'absent.yaml' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Let nodes start in this process, which they leave as it is."""
+    pytest.importorskip('rclpy', reason='rclpy is missing')
+    monkeypatch.setattr(os, 'environ', dict(os.environ))
+    monkeypatch.setattr(
+        'izmp_dynamics.nodes.main.interruptible', lambda: nullcontext(lambda longest: None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,21 +134,24 @@ def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
         ('--params-file absent', "The params file 'absent' cannot be read: Error opening YAML"),
     ],
 )
-def test_arguments_that_ros_cannot_read_are_refused(tmp_path, given, sentence):
-    said = refused(tmp_path, 'acd', '--ros-args', *given.split())
-    assert f'acd: error: {sentence}' in said
+@pytest.mark.usefixtures('here')
+def test_arguments_that_ros_cannot_read_are_refused(capsys, given, sentence):
+    assert run('acd', ['--ros-args', *given.split()]) == REFUSED
+    assert f'acd: error: {sentence}' in capsys.readouterr().err
 
 
-def test_a_parameter_file_that_ros_cannot_read_is_refused(tmp_path):
+@pytest.mark.usefixtures('here')
+def test_a_parameter_file_that_ros_cannot_read_is_refused(capsys, tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text('/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n')
-    said = refused(tmp_path, 'acd', '--ros-args', '--params-file', path)
+    assert run('acd', ['--ros-args', '--params-file', str(path)]) == REFUSED
+    said = capsys.readouterr().err
     assert f"acd: error: The params file '{path}' cannot be read: " in said
     assert 'ros__parameters at line 2' in said
 
 
+@pytest.mark.usefixtures('here')
 def test_garbage_is_collected_from_when_the_node_is_there(monkeypatch):
-    pytest.importorskip('rclpy', reason='rclpy is missing')
     seen = []
 
     def spin_node(name, arguments, started):
@@ -153,9 +161,6 @@ def test_garbage_is_collected_from_when_the_node_is_there(monkeypatch):
 
     monkeypatch.setattr('izmp_dynamics.nodes.process.spin_node', spin_node)
     monkeypatch.setattr('izmp_dynamics.nodes.main.leave', seen.append)
-    monkeypatch.setattr(
-        'izmp_dynamics.nodes.main.interruptible', lambda: nullcontext(lambda longest: None)
-    )
     run('acd', [])
     assert seen == [False, True, None]
 
