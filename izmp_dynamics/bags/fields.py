@@ -9,7 +9,6 @@ Usage::
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -53,12 +52,18 @@ class FieldNumbers:
         self._scales = np.repeat(scales, [len(places) for places in of_terms])
         self._is_scaled = bool((self._scales != 1.0).any())
         self.width = len(self._places)
+        self._packed = struct.Struct(f'{self.width}d').pack
         self.is_flag = all(base in _BYTES for _, _, base in self._places)
         path, _, base = self._places[0]
         digits = base.removeprefix('u').removeprefix('int') if 'int' in base else (
             _constants(typestore, msgtype, terms[0].steps[:-1]).get(bits_constant(path))
         )  # fmt: skip
         self.bits = int(digits) if digits and self.width == 1 else None
+
+    def reorder(self, columns: slice, order: Sequence[int]) -> None:
+        """Take the numbers of these columns in another order."""
+        self._places[columns] = [self._places[columns][k] for k in order]
+        self._scales[columns] = self._scales[columns][list(order)]
 
     def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
         """Make what takes the numbers (N, width) out of the bytes of N messages of a layout.
@@ -94,12 +99,12 @@ class FieldNumbers:
         """
         places = [_place(layout, *place[:2]) for place in self._places]
         ordered = sorted(set(places), key=lambda place: place[1])
-        text, end = '', ordered[0][1]
+        text, end = '', 0
         for dtype, offset in ordered:
             text += f'{offset - end}x{_STRUCT.get(dtype.str[1:], "B")}'
             end = offset + dtype.itemsize
         swapped = any(dtype.str[0] == '>' for dtype, _ in places)
-        unpack = partial(struct.Struct('<>'[swapped] + text).unpack_from, offset=ordered[0][1])
+        unpack = struct.Struct('<>'[swapped] + text).unpack_from
         if places == ordered:
             return unpack
         pick = itemgetter(*map(ordered.index, places))
@@ -107,7 +112,7 @@ class FieldNumbers:
 
     def scaled(self, given: tuple[float, ...]) -> Array:
         """What a single taker took (width,), scaled."""
-        values = np.array(given, np.float64)
+        values = np.frombuffer(self._packed(*given))  # in half the time of np.array
         return values * self._scales if self._is_scaled else values
 
 

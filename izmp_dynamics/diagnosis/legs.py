@@ -1,14 +1,14 @@
 """Legs or foot sensors that are exchanged, joints of the other sign: which order fits physics.
 
-The IZMP does not leave the feet that touch the ground, a foot in the air carries nothing, and the
-forces of feet that are balls act where the IZMP is. Where the recording contradicts that for long,
-it is seen through other orders of the legs, of their foot sensors and of both, and through other
-signs of joints. Those that fit are named. Feet
-are lifted against where they stand themselves, so a slope is no contradiction, and a constant
-tilt of the IMU is granted to every order.
+The IZMP does not leave the feet that touch the ground, a foot in the air carries nothing, a sole
+that carries load does not tilt, and the forces of feet that are balls act where the IZMP is. Where
+the recording contradicts that for long, it is seen through other orders of the legs, of their
+joints and foot sensors, and through other signs of joints. Those that fit are named. Feet are
+lifted against where they stand themselves, and tilt against their own mean, so a slope is no
+contradiction, and a constant tilt of the IMU is granted to every order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -31,6 +31,10 @@ LIFTED = 0.008
 TILT = float(np.radians(2.5))
 """Of the mounting of the IMU, which says nothing about the order [rad]."""
 
+TILTS = float(np.radians(1.0))
+"""Mean angle by which a sole that carries load tilts that contradicts an order [rad]: one of 0.2 m
+yields by less than the 2 mm on each side that this is."""
+
 OUTSIDE = 0.015
 """Mean distance of the IZMP from the feet, or the CoP, that contradicts an order [m]."""
 
@@ -52,9 +56,9 @@ Flags = npt.NDArray[np.bool_]
 
 
 class _Order(NamedTuple):
-    """Whose joints each leg has, whose sensor each foot, the signs of the joints; and in words."""
+    """Whose position each joint has, whose sensor each foot, the joints' signs; and in words."""
 
-    legs: tuple[int, ...]
+    joints: tuple[int, ...]
     feet: tuple[int, ...]
     signs: Array
     words: str
@@ -82,6 +86,7 @@ class _Legs:
         self.measured = all(foot.measured for foot in self.feet)
         self.forces = np.stack([foot.normal_force[rows] for foot in self.feet], axis=1)
         flat = any(foot.sole.shape[1] > 1 for foot in self.feet)
+        self.tilts = flat and evaluation.up is not None  # else up is what the soles say
         self.alone = self.measured and not (flat and np.isfinite(self.forces).any())
         self.soles = []
         for foot in self.feet:
@@ -102,16 +107,17 @@ class _Legs:
             yield reach * (a * x + b * np.cross(self.up, x))
 
     def contradiction(self, order: _Order) -> Array:
-        """(3,) how far an order is from physics, 1: too far: by the IZMP, the load, the CoP."""
-        q = self.q.copy()
-        for to, of in enumerate(order.legs):
-            q[:, self.chains[to]] = self.q[:, self.chains[of]]
-        q *= order.signs
-        soles, heights = [], np.empty((len(q), len(self.feet)))
+        """(4,) how far an order is from physics, 1: too far: by IZMP, load, CoP and tilt."""
+        q = self.q[:, list(order.joints)] * order.signs
+        loaded = self.loaded[:, list(order.feet)]
+        soles, heights, tilts = [], np.empty((len(q), len(self.feet))), [0.0]
         for k, (foot, local) in enumerate(zip(self.feet, self.soles, strict=True)):
             R, p = self.model.frame_pose(foot.frame, q)
             soles.append(p[:, None] + np.einsum('sij,svj->svi', R, local))
             heights[:, k] = np.einsum('svi,si->sv', soles[k], self.up).min(axis=1)
+            if self.tilts and np.count_nonzero(loaded[:, k]) >= ENOUGH // 5:
+                up = np.einsum('sji,sj->si', R[loaded[:, k]], self.up[loaded[:, k]])
+                tilts.append(float(np.linalg.norm(up - up.mean(axis=0), axis=1).mean()))
         heights -= np.percentile(heights, 20.0, axis=0)
         touches = heights <= heights.min(axis=1, keepdims=True) + LIFTED
         corners, foot_of = joined_corners(tuple(soles))
@@ -121,10 +127,10 @@ class _Legs:
         write_margins(points, corners, foot_of, touches, self.up, 1, margins)
         outside = np.maximum(-margins, 0.0).mean(axis=1).min()
         air = ~touches
-        wrong = air & self.loaded[:, list(order.feet)]
-        share = wrong.sum() / air.sum() if self.measured and air.sum() >= ENOUGH // 5 else 0.0
+        counts = self.measured and air.sum() >= ENOUGH // 5
+        share = (air & loaded).sum() / air.sum() if counts else 0.0
         gap = self._gap(points, np.stack(soles, axis=1), self.forces[:, list(order.feet)])
-        return np.array([outside / OUTSIDE, share / LOADED, gap / OUTSIDE])
+        return np.array([outside / OUTSIDE, share / LOADED, gap / OUTSIDE, max(tilts) / TILTS])
 
     def _gap(self, points: Array, soles: Array, forces: Array) -> float:
         """Least mean distance [m] of IZMPs (P, S, 3) and CoP; 0 where feet are no balls."""
@@ -138,27 +144,40 @@ class _Legs:
         return float(np.linalg.norm(off, axis=2).mean(axis=1).min())
 
     def orders(self) -> Iterator[_Order]:
-        """Other orders of the legs, simple ones first, and other signs of their joints."""
+        """Other orders of the legs, simple ones first, of their joints, and signs of these."""
         same, plain = tuple(range(len(self.feet))), np.ones(self.q.shape[1])
+        columns = tuple(range(self.q.shape[1]))
         names = [foot.name for foot in self.feet]
         swaps = list(combinations(same, 2))
         twice = [pair for pair in combinations(swaps, 2) if len({*pair[0], *pair[1]}) == 4]
         for pairs in [*((swap,) for swap in swaps), *twice]:
-            swapped = dict(pairs) | {b: a for a, b in pairs}
-            legs = tuple(swapped.get(k, k) for k in same)
+            legs = _swapped(same, pairs)
+            joints = _swapped(columns, [
+                both for a, b in pairs for both in zip(self.chains[a], self.chains[b], strict=True)
+            ])  # fmt: skip
             words = ', '.join(f'{names[a]} with {names[b]}' for a, b in pairs)
             if self.alone:  # those with forces and flat soles are compared by their steps
-                yield _Order(same, legs, plain, f'the foot sensors are exchanged: {words}')
-            yield _Order(legs, same, plain, f'the joints of the legs are exchanged: {words}')
+                yield _Order(columns, legs, plain, f'the foot sensors are exchanged: {words}')
+            yield _Order(joints, same, plain, f'the joints of the legs are exchanged: {words}')
             if self.measured:
                 both = f'the joints of the legs and the foot sensors are exchanged: {words}'
-                yield _Order(legs, legs, plain, both)
+                yield _Order(joints, legs, plain, both)
+        for a, b in combinations(zip(*self.chains, strict=True), 2):
+            pairs = list(dict.fromkeys(zip(a, b, strict=True)))
+            words = ', '.join(' with '.join(self.model.joint_names[k] for k in p) for p in pairs)
+            yield _Order(_swapped(columns, pairs), same, plain, f'joints are exchanged: {words}')
         for chain in zip(*self.chains, strict=True):
             for some in (chain, chain[::2], chain[1::2]):
                 signs = plain.copy()
                 signs[list(some)] = -1.0
-                joints = ', '.join(self.model.joint_names[joint] for joint in some)
-                yield _Order(same, same, signs, f'the sign is the other one: {joints}')
+                joints = ', '.join(self.model.joint_names[joint] for joint in dict.fromkeys(some))
+                yield _Order(columns, same, signs, f'the sign is the other one: {joints}')
+
+
+def _swapped(order: tuple[int, ...], pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    others = dict(pairs)
+    others |= {b: a for a, b in others.items()}
+    return tuple(others.get(k, k) for k in order)
 
 
 def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Finding]:
@@ -180,8 +199,8 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     legs = _Legs(evaluation, stands)
     if len(legs.q) < ENOUGH or len({len(chain) for chain in legs.chains}) > 1:
         return
-    same = tuple(range(len(feet)))
-    stated = legs.contradiction(_Order(same, same, np.ones(legs.q.shape[1]), ''))
+    same, joints = tuple(range(len(feet))), tuple(range(legs.q.shape[1]))
+    stated = legs.contradiction(_Order(joints, same, np.ones(len(joints)), ''))
     if stated.max() < 1.0:
         return
     left = [(legs.contradiction(order).max(), order) for order in legs.orders()]
@@ -196,9 +215,11 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
         'by the joints, feet in the air are measured to be loaded for '
         f'{LOADED * stated[1]:.0%} of that time',
         f'the CoP of the foot sensors is {1e3 * OUTSIDE * stated[2]:.0f} mm from the IZMP',
+        'by the joints, soles that carry load tilt by '
+        f'{np.degrees(TILTS * stated[3]):.1f}° on average',
     )[by]
     fit = f'It would fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.'
-    of_sensors = [order.legs == same and order.feet != same for order in fits]
+    of_sensors = [order.joints == joints and order.feet != same for order in fits]
     if all(of_sensors):
         yield Finding(
             'feet_exchanged',

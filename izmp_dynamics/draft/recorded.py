@@ -1,7 +1,8 @@
 """The sensors in a recording: their topics, and what they say in its first minute."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -29,7 +30,9 @@ from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.resources import find_resources
 from izmp_dynamics.draft.tables import table_robot
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
+from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.recording.mapped import MappedMessages
 from izmp_dynamics.recording.survey import has_rotation
 
@@ -75,12 +78,13 @@ class Recorded:
     description: str | None = None
 
 
-def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Recorded:
+def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Recorded:
     """Read the sensors of a recording.
 
     Args:
         path: rosbag2, folder or file.
-        joints: of the URDF, by which columns of a table are found.
+        urdf: by its names columns of a table are found, and which robot sends a maker's messages;
+            None for the recorded one.
 
     Raises:
         BagError: if it cannot be read.
@@ -89,7 +93,10 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
     with BagReader(path) as bag:
         types = {name: topic.msgtype for name, topic in bag.topics.items() if topic.count}
         readable = {JOINT_STATE, IMU, WRENCH, *POSITIONS}
-        known = {file.joints.type: file for file in map(load_robot_file, find_resources(MAPPINGS))}
+        joints = () if urdf is None else load_model(urdf).joint_names
+        description = _description(bag, types)
+        text = urdf.text if urdf is not None else description or ''
+        known = {file.joints.type: file for file in _mappings(text)}
         if ROW in types.values() and (table := table_robot(_columns(bag), joints)):
             known[ROW] = table
         mapped = {name: known[kind] for name, kind in types.items() if kind in known}
@@ -120,7 +127,7 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
             truth,
             tuple(_arrays(bag, types, mapped)),
-            _description(bag, types),
+            description,
         )
     if not found.imus:
         posed = {name: pose for name, pose in found.poses.items() if has_rotation(pose)}
@@ -150,6 +157,16 @@ def read_recorded(path: str | PathLike[str], joints: Sequence[str] = ()) -> Reco
                 kind='not_in_bag', path=path, msgtype=msgtype,
             )  # fmt: skip
     return found
+
+
+def _mappings(urdf: str) -> list[RobotFile]:
+    """Shipped robot files that map messages; those with more names of this URDF come last."""
+    names = {*re.findall(r'name=["\']([^"\']+)', urdf)}
+    files = map(load_robot_file, find_resources(MAPPINGS))
+    return sorted(
+        files,
+        key=lambda file: len(names & {*(file.joints.names or ()), file.imu.frame, file.root}),
+    )
 
 
 def _mapped(bag: BagReader, file: RobotFile, signal: str, messages: RawMessages) -> Any:

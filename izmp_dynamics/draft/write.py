@@ -9,7 +9,6 @@ from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.draft.recorded import read_recorded
 from izmp_dynamics.draft.robot_text import Draft
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
 
@@ -50,7 +49,7 @@ def write_draft(
         model = _described(recorded.description, described, bag)
     else:
         model = read_urdf(urdf)
-        recorded = read_recorded(bag, load_model(model).joint_names)
+        recorded = read_recorded(bag, model)
     draft = Draft(recorded, model)
     stated = os.path.relpath(os.path.realpath(urdf), os.path.realpath(output.parent))
     text = draft.text(os.path.basename(os.path.abspath(bag)), stated)

@@ -9,6 +9,9 @@ from izmp_dynamics.base.errors import RobotFileError
 
 PACKAGE = 'package://'
 
+_DISTRIBUTIONS = {'iCub': 'icub-models'}
+"""Package → what pip calls it."""
+
 
 def find_in_package(address: str, near: Path | None = None) -> Path | None:
     """Find a file of a package.
@@ -19,7 +22,8 @@ def find_in_package(address: str, near: Path | None = None) -> Path | None:
 
     Returns:
         An existing file; None without any. The package is looked for around `near`, on
-        ROS_PACKAGE_PATH, below the prefixes of ROS workspaces and CMake, and where pip installs.
+        ROS_PACKAGE_PATH, below the prefixes of ROS workspaces and CMake, where pip installs, and
+        among what robot_descriptions has pulled.
     """
     _, _, rest = address.partition('://')
     package, _, inside = unquote(rest).partition('/')
@@ -52,10 +56,12 @@ def urdf_at(named: str, folder: Path) -> Path:
     found = find_in_package(named, folder)
     if found is None:
         package = named.removeprefix(PACKAGE).partition('/')[0]
+        pull = f'pip install robot_descriptions, then robot_descriptions pull {package}'
+        install = f'pip install {_DISTRIBUTIONS.get(package, package)}'
         raise RobotFileError(
             f"urdf is '{named}', and there is no such file. Install the package {package} (with "
-            f'pip, if it is there: pip install {package}) or source the ROS workspace that has '
-            'it, or give the path of the URDF.',
+            f'pip, if it is there: {pull if package.endswith("_description") else install}) or '
+            'source the ROS workspace that has it, or give the path of the URDF (--urdf).',
             kind='urdf_package_absent', urdf=named, package=package,
         )  # fmt: skip
     return found
@@ -71,7 +77,12 @@ def _package_folders(package: str, folder: Path | None) -> list[Path]:
         places.append(path / package)
     prefixes = [*_paths('AMENT_PREFIX_PATH'), *_paths('CMAKE_PREFIX_PATH')]
     prefixes += [*(Path(path, 'cmeel.prefix') for path in sys.path), Path(sys.prefix)]
-    return places + [prefix / 'share' / package for prefix in prefixes]
+    places += [prefix / 'share' / package for prefix in prefixes]
+    pulled = os.environ.get('ROBOT_DESCRIPTIONS_CACHE') or '~/.cache/robot_descriptions'
+    for repository in Path(os.path.expanduser(pulled)).glob('*'):
+        places += [repository.parent / package, repository / package]
+        places.append(repository / 'robots' / package)
+    return places
 
 
 def _paths(variable: str) -> list[Path]:

@@ -389,18 +389,28 @@ class MappedReader(MessageReader):
         self.has_header_stamp = (clock, first) == ('header.stamp', ['header'])
 
     def _taker(self, layout: CdrLayout, raw: bytes) -> Read:
-        take, frame = self._messages.single_taker(layout), frame_of(layout)
-        return lambda raw: self._sample(take(raw), frame)
+        messages, received, frame = self._messages, self._received, frame_of(layout)
+        take, names = messages.single_taker(layout), messages.names
+        positions = slice(len(names))
 
-    def _sample(self, given: tuple[float, ...], frame: str) -> tuple[int, Any]:
-        stamp = self._messages.stamp(given, self._received())
-        values = self._messages.scaled(given)
-        names = self._messages.names
-        if names:
-            self._messages.require_mode(values)
-            return stamp, JointSample(names, values[: len(names)], self._messages.efforts(values))
-        if self._messages.of_foot:
-            return stamp, SixSample(frame, self._messages.wrenches(values))
-        orientation = self._messages.orientations(values)
-        absent = orientation is None or not any(orientation.tolist())
-        return stamp, ImuSample(frame, values[:6], None if absent else orientation)
+        def joints(raw: bytes) -> tuple[int, JointSample]:
+            given = take(raw)
+            values = messages.scaled(given)
+            messages.require_mode(values)
+            sample = JointSample(names, values[positions], messages.efforts(values))
+            return messages.stamp(given, received()), sample
+
+        def foot(raw: bytes) -> tuple[int, SixSample]:
+            given = take(raw)
+            wrench = messages.wrenches(messages.scaled(given))
+            return messages.stamp(given, received()), SixSample(frame, wrench)
+
+        def imu(raw: bytes) -> tuple[int, ImuSample]:
+            given = take(raw)
+            values = messages.scaled(given)
+            orientation = messages.orientations(values)
+            absent = orientation is None or not any(orientation.tolist())
+            sample = ImuSample(frame, values[:6], None if absent else orientation)
+            return messages.stamp(given, received()), sample
+
+        return joints if names else foot if messages.of_foot else imu

@@ -145,6 +145,8 @@ class MappedMessages:
             terms += self._clock(typestore, signal.topic, {} if clocks is None else clocks)
         self._clock_at = width
         self._numbers = FieldNumbers(typestore, self._map.type, terms)
+        if 'orientation' in self._places and self._map.order == 'wxyz':
+            self._numbers.reorder(self._places['orientation'], _XYZW)
         self._taken: dict[CdrLayout, Callable[[Any, int], Array]] = {}
 
     def _find(self, typestore: Any, key: str, terms: Sequence[Term]) -> FieldNumbers:
@@ -305,10 +307,7 @@ class MappedMessages:
     def orientations(self, values: Array) -> Array | None:
         """Quaternions x y z w (…, 4) among the numbers of an IMU; None if they are not mapped."""
         place = self._places.get('orientation')
-        if place is None:
-            return None
-        given = values[..., place]
-        return given.take(_XYZW, axis=-1) if self._map.order == 'wxyz' else given
+        return None if place is None else values[..., place]
 
     def efforts(self, values: Array) -> Array:
         """Torques (…, n) of the joints among their numbers; (…, 0) if they are not mapped."""
