@@ -163,15 +163,15 @@ class _Legs:
                 both = f'the joints of the legs and the foot sensors are exchanged: {words}'
                 yield _Order(joints, legs, plain, both)
         for a, b in combinations(zip(*self.chains, strict=True), 2):
-            pairs = list(dict.fromkeys(zip(a, b, strict=True)))
-            words = ', '.join(' with '.join(self.model.joint_names[k] for k in p) for p in pairs)
-            yield _Order(_swapped(columns, pairs), same, plain, f'joints are exchanged: {words}')
+            each = list(dict.fromkeys(zip(a, b, strict=True)))
+            words = ', '.join(' with '.join(self.model.joint_names[k] for k in p) for p in each)
+            yield _Order(_swapped(columns, each), same, plain, f'joints are exchanged: {words}')
         for chain in zip(*self.chains, strict=True):
             for some in (chain, chain[::2], chain[1::2]):
                 signs = plain.copy()
                 signs[list(some)] = -1.0
-                joints = ', '.join(self.model.joint_names[joint] for joint in dict.fromkeys(some))
-                yield _Order(columns, same, signs, f'the sign is the other one: {joints}')
+                words = ', '.join(self.model.joint_names[joint] for joint in dict.fromkeys(some))
+                yield _Order(columns, same, signs, f'the sign is the other one: {words}')
 
 
 def _swapped(order: tuple[int, ...], pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
