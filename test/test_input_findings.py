@@ -94,16 +94,14 @@ def test_what_check_knows_the_verdict_says(corrupted, damage, kind):
     assert {event.kind for event in summary.events} <= {'sensor fault'}
 
 
-@pytest.mark.parametrize('joints', ['r_ankle_roll', 'l_hip_pitch', 'l_hip_roll, r_hip_roll'])
-def test_a_joint_of_the_other_sign_tilts_the_sole(corrupted, joints):
+def test_an_ankle_of_the_other_sign_tilts_the_sole(corrupted):
     def damage(draft, robot):
-        names = list(draft[JOINTS].like['name'])
-        for name in joints.split(', '):
-            draft[JOINTS]['position'][:, names.index(name)] *= -1.0
+        joint = list(draft[JOINTS].like['name']).index('r_ankle_roll')
+        draft[JOINTS]['position'][:, joint] *= -1.0
 
     desk = corrupted(damage)
     found = {f.kind: f for f in check(desk.bag, load_robot_file(desk.robot)).findings}
-    assert f'the sign is the other one: {joints}' in found['legs_exchanged'].sentence
+    assert 'the sign is the other one: r_ankle_roll' in found['legs_exchanged'].sentence
 
 
 # ---- Signals that hang --------------------------------------------------------------------------
