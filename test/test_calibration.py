@@ -312,12 +312,17 @@ def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path, rota
         [values(result)[f'feet[l_foot].wrench.offset.F{axis}'] for axis in 'xy'],
         rtol=1e-6,
     )
-    named = dataclasses.replace(calibration.robot, urdf='package://my_robots/biped31.urdf')
+    drafted = tmp_path / 'robot.yaml'
+    drafted.write_text('feet:    # CHECK: measure the soles\n')
+    named = dataclasses.replace(
+        calibration.robot, urdf='package://my_robots/biped31.urdf', path=drafted
+    )
     write_calibration(
         dataclasses.replace(calibration, robot=named, inertials={}), tmp_path / 'named'
     )
     text = (tmp_path / 'named' / 'robot.calibrated.yaml').read_text(encoding='utf-8')
     assert 'urdf: package://my_robots/biped31.urdf' in text  # it may be copied anywhere
+    assert '#   CHECK: measure the soles\n' in text
     write_calibration(dataclasses.replace(calibration, inertials={}), tmp_path / 'here')
     (tmp_path / 'here' / 'below').mkdir()
     copied = shutil.copy(tmp_path / 'here' / 'robot.calibrated.yaml', tmp_path / 'here' / 'below')

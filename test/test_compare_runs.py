@@ -167,7 +167,9 @@ def recorded(name, digest, state='stable', reason='inside'):
     result = walk(name)
     verdict = {'state': state, 'reason': reason, 'sentence': f'so it is of {name}.'}
     hashes = {f'{name}.urdf': name, f'{name}.db3': digest}
-    return replace(result, report={**result.report, 'verdict': verdict, 'hashes': hashes})
+    return replace(
+        result, report={**result.report, 'robot': 'g1', 'verdict': verdict, 'hashes': hashes}
+    )
 
 
 def test_results_without_a_verdict_and_of_different_recordings_are_named():
@@ -178,6 +180,9 @@ def test_results_without_a_verdict_and_of_different_recordings_are_named():
     assert no_verdict.startswith('c has no verdict: so it is of c.')
     assert different.startswith('c and a are different recordings')
     assert list(caveats(unclear, align(unclear, by='steps'))) == [no_verdict]
+    other = replace(same[1], report={**same[1].report, 'robot': 'go2'})
+    (robots,) = caveats([same[0], other], align(same, by='steps'))
+    assert robots == 'These are different robots: g1, go2.'
 
 
 @pytest.fixture(scope='module')
@@ -195,6 +200,8 @@ def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
     outcome = izmp('compare-runs', result, result, '-o', out, '--names', f'good,{EVIL}')
     assert (outcome.status, outcome.err) == (0, '')
     assert f'Page: {out / "index.html"}' in outcome.out
+    assert 'good: Stable\n' in outcome.out
+    assert 'Mean ± standard deviation over ' in outcome.out
     page = (out / 'index.html').read_text()
     assert '<script' not in page
     assert '&lt;script&gt;' in page

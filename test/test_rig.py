@@ -19,7 +19,12 @@ def test_the_link_that_the_messages_name_may_be_the_right_one(biped31):
 
 
 @pytest.mark.parametrize(
-    ('root', 'choices'), [('xyz', 'none of the'), ('pelvi', "did you mean 'pelvis'")]
+    ('root', 'choices'),
+    [
+        ('xyz', 'none of the'),
+        ('pelvi', "did you mean 'pelvis'"),
+        ('l_foot_link', "did you mean 'l_foot'?"),
+    ],
 )
 def test_a_root_that_is_no_link_is_answered_with_the_urdfs_own(root, choices):
     with raising(UnknownNameError, 'unknown_name', name=root) as refusal:

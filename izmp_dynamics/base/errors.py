@@ -74,7 +74,8 @@ def _choices(name: str, valid: tuple[str, ...], listed: bool) -> str:
     """List the valid names; of many, those that look like the wrong one, or the first."""
     if len(valid) <= _MOST_LISTED:
         return f'valid: {", ".join(valid) or "none"}'
-    near = difflib.get_close_matches(name, valid, n=3, cutoff=0.5)
+    begun = sorted((v for v in valid if v and name.startswith(v)), key=len)[-1:]
+    near = begun or difflib.get_close_matches(name, valid, n=3, cutoff=0.5)
     if near:
         return f'did you mean {" or ".join(map(repr, near))}? ({len(valid)} are valid)'
     if not listed:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -239,7 +240,12 @@ def write_calibration(
 
 
 def robot_text(robot: RobotFile, result: CalibrationResult) -> str:
-    """The robot file as YAML, with comments that say where its numbers come from."""
+    """The robot file as YAML, with comments that say where its numbers come from.
+
+    What the robot file before marks CHECK, as `izmp draft` does with its guesses, is kept.
+    """
+    before = robot.path.read_text(errors='replace') if robot.path else ''
+    guesses = [f'#   CHECK: {_one_line(line)}' for line in re.findall(r'# CHECK:(.*)', before)]
     lines = [
         f'# {result.robot}, calibrated by izmp calibrate from:',
         *(f'#   {_one_line(bag)}' for bag in result.bags),
@@ -253,6 +259,7 @@ def robot_text(robot: RobotFile, result: CalibrationResult) -> str:
             )
     if 'inertias' in result.groups:
         lines.append('#   inertials of all links: see the URDF')
+    lines += ['# The robot file before still says:', *guesses] if guesses else []
     if robot.filter.half_width is not None:
         lines.append(
             '# filter.half_width: as stated, or chosen by the noise of the first recording.'

@@ -51,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     for caveat in found.caveats:
         print(printable(f'Note: {caveat}'))
+    for line in (*found.verdicts, found.aligned):
+        print(printable(line))
     for row in shown(found.rows).texts():
         quantity, result, _, mean, _, _, difference = row
         print(printable(f'{quantity}, {result}: {mean}; difference: {difference}'))

@@ -55,11 +55,15 @@ class Comparison:
 
     Attributes:
         page: the HTML page.
+        verdicts: one line for each result.
+        aligned: how, and what the numbers after ± are.
         rows: the numbers.
         caveats: what has to be known before them.
     """
 
     page: Path
+    verdicts: tuple[str, ...]
+    aligned: str
     rows: tuple[Row, ...]
     caveats: tuple[str, ...]
 
@@ -118,12 +122,20 @@ def compare_runs(
     for picture in pictures:
         files |= files_of(picture)
     write_files(files, out)
-    return Comparison(out / _PAGE, tuple(rows), remarks)
+    verdicts = tuple(f'{each.name}: {each.report["verdict"]["headline"]}' for each in results)
+    aligned = (
+        f'Mean ± standard deviation {_aligned(results, alignment)}; difference to '
+        f'{results[0].name} ± half its 95 % confidence interval:'
+    )
+    return Comparison(out / _PAGE, verdicts, aligned, tuple(rows), remarks)
 
 
 def _aligned(results: Sequence[Result], alignment: Alignment) -> str:
     if alignment.by == 'steps':
-        return f'over the gait cycle from touchdown to touchdown of {alignment.foot}'
+        return (
+            f'over the gait cycle from touchdown to touchdown of {alignment.foot} '
+            f'(strides: {in_words(alignment.strides)})'
+        )
     aligned = 'over time from the first instant'
     if len({round(result.duration, 2) for result in results}) > 1:
         shortest = min(results, key=lambda result: result.duration)
@@ -178,6 +190,9 @@ def caveats(results: Sequence[Result], alignment: Alignment) -> Iterator[str]:
                 'Margins are not compared, and its IZMP and CoP follow from that position as well.'
             )
         yield f'{result.name} has no verdict: {verdict["sentence"]} {means}'
+    robots = {result.report['robot'] for result in results}
+    if len(robots) > 1:
+        yield f'These are different robots: {", ".join(sorted(robots))}.'
     if alignment.by == 'time':
         first = results[0]
         others = [other.name for other in results[1:] if _data(other) != _data(first)]

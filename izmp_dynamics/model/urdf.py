@@ -160,6 +160,8 @@ def read_urdf(path: str | Path) -> Urdf:
         raise ModelError(_absent(path), kind='file_absent', path=path) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
+        if isinstance(error, IsADirectoryError):
+            cause = 'it is a folder; if it is the bag, bag and URDF are swapped'
         raise ModelError(
             f"The URDF file '{path}' cannot be read: {cause}.", kind='file_unreadable', path=path
         ) from error
