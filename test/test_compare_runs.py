@@ -200,7 +200,7 @@ def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
     outcome = izmp('compare-runs', result, result, '-o', out, '--names', f'good,{EVIL}')
     assert (outcome.status, outcome.err) == (0, '')
     assert f'Page: {out / "index.html"}' in outcome.out
-    assert 'good: Stable\n' in outcome.out
+    assert 'good: Stable ' in outcome.out
     assert 'Mean ± standard deviation over ' in outcome.out
     page = (out / 'index.html').read_text()
     assert '<script' not in page
