@@ -93,7 +93,7 @@ distclean: clean
 	@rm -rf $(VENV)
 
 $(READY): setup.py pyproject.toml $(LOCK) | $(VENV)/pyvenv.cfg
-	@echo 'Installing the libraries into $(VENV) ...'
+	@echo 'Installing the libraries into $(VENV): about 2 GB, some minutes without a message ...'
 	export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	locked='-c $(LOCK)'

@@ -444,7 +444,7 @@ LATER = table_text(FORCES, GRF + np.array([7, 0, 0, 0, 0, 0, 0]))
 BAD = {
     'model': {
         re.sub('<mass>[0-9]+', '<mass>0', model_text()): 'has no masses',
-        'Humpty': 'is no OpenSim model (.osim)',
+        'Humpty': 'is not an OpenSim model (.osim)',
         '<OpenSimDocument>Dumpty': 'OpenSim cannot read the model',
     },
     'motion': {

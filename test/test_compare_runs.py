@@ -256,7 +256,7 @@ def test_where_one_file_cannot_be_written_there_is_none(tmp_path):
 def test_what_is_no_result_is_refused(result, tmp_path):
     given = ('compare-runs', result)
     assert_refused(izmp(*given, '-o', tmp_path / 'out'), 'two results or more')
-    assert_refused(izmp(*given, tmp_path, '-o', tmp_path / 'out'), 'is no result of izmp replay')
+    assert_refused(izmp(*given, tmp_path, '-o', tmp_path / 'out'), 'not a result of izmp replay')
     alike = izmp(*given, result, '-o', tmp_path / 'out', '--names', 'a,a')
     assert_refused(alike, 'different names')
     (tmp_path / 'page').mkdir()

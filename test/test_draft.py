@@ -84,7 +84,7 @@ def test_sensors_whose_messages_name_no_link_are_guesses(drafted):
     assert not robot.accelerometers
     topics = [foot.wrench.topic for foot in robot.feet]
     assert topics == ['l_foot/wrench', 'r_foot/wrench']
-    assert guesses.count("'unknown', which is no link of the URDF") == 3
+    assert guesses.count("'unknown', not a link of the URDF") == 3
 
 
 def test_prefixes_of_frames_are_left_out(drafted):

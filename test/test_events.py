@@ -296,7 +296,7 @@ def test_outages_are_as_long_as_they_are_and_count_within_the_evaluation():
     late, dies = events(replace(evaluation, outages=outages), 'sensor fault')
     assert (late.begin, late.end, late.size) == (0.0, 0.5, 1.5)
     assert (dies.begin, dies.end, dies.size) == (3.0, pytest.approx(4.0), 3.0)
-    assert dies.sentence == '/dies brings no message for 3.00 s'
+    assert dies.sentence == '/dies sends no message for 3.00 s'
 
 
 def shifted(evaluation, k, distance=0.02, start=3.0):

@@ -135,7 +135,7 @@ def test_numbers_are_looked_up_by_place_number_and_name(tmp_path, disturbed):
     """
     found = check_limits(disturbed, limits(tmp_path, text))
     assert [e.met for e in found] == [True, True, False, False, False]
-    assert 'is no number' in found[2].sentence
+    assert 'is not a number' in found[2].sentence
     assert "There is no 'mr_add' in tracks; valid: mr_ad, ir_md, cop." in found[3].sentence
 
 
@@ -143,7 +143,7 @@ def test_an_entry_of_a_plain_list_is_looked_up_as_any_other(tmp_path, disturbed)
     noted = replace(disturbed, notes=('a note',))
     text = 'values: [{name: notes.0, most: 1}, {name: notes.1, most: 1}]'
     first, second = check_limits(noted, limits(tmp_path, text))
-    assert (first.met, first.sentence) == (False, "'a note' is no number.")
+    assert (first.met, first.sentence) == (False, "'a note' is not a number.")
     assert (second.met, second.sentence) == (False, "There is no '1' in notes; valid: 0.")
 
 
@@ -248,7 +248,7 @@ FAILURES = {
     'robot': 'robot.yaml',
     OSError(28, 'No space left on device'): 'No space left',
     MemoryError(): 'MemoryError',
-    KeyboardInterrupt(): 'did not come to its end',
+    KeyboardInterrupt(): 'did not finish',
 }
 
 

@@ -92,7 +92,7 @@ def test_an_alarm_ends_when_nothing_comes_any_more(handed_out):
         health.status()
     assert topics['fall_alarm'].published == [True, True, False]
     assert not health.holds('fall_alarm')
-    assert health.values['fall'].endswith('nothing comes on /joint_states any more.')
+    assert health.values['fall'].endswith('no messages on /joint_states any more.')
 
 
 def test_an_alarm_goes_on_while_something_that_it_does_not_need_is_silent():

@@ -62,7 +62,9 @@ def test_counts_in_place_of_newtons_get_a_factor(walk):
     assert (found.kind, 'multiply force.field by 0.4' in found.remedy) == ('foot_unit', True)
 
 
-@pytest.mark.parametrize(('says', 'what'), [(False, 'never says'), (True, 'says all along')])
+@pytest.mark.parametrize(
+    ('says', 'what'), [(False, 'never reports load'), (True, 'reports load throughout')]
+)
 def test_a_dead_contact_sensor_is_named(walk, says, what):
     def judged(foot, sensor):
         """A foot that measures contact; where its sensor is believed, the chance is 0 or 1."""
@@ -210,7 +212,7 @@ def test_on_a_slope_the_whole_mean_force_is_the_weight(walk):
     force = np.tile([0.0, 0.0, MASS * GRAVITY], (len(walk.time), 1))
     (finding,) = judged(uphill, force)
     assert finding.kind == 'tilted_force'
-    assert finding.remedy.startswith('If the ground does not slope by that')
+    assert finding.remedy.startswith('If the ground has no such slope')
 
 
 def test_the_offset_of_a_foot_in_the_air_is_no_pull(walk):

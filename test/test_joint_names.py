@@ -77,7 +77,7 @@ def test_a_renamed_knee_reaches_the_evaluation(corrupted):
     alarm, verdict = (getattr(summary_of(evaluation), name) for name in ('fall_alarm', 'verdict'))
     assert evaluation.fall_probability is None
     assert (alarm.count, alarm.known_time) == (None, 0.0)
-    assert alarm.sentence == f'cannot say: {verdict.sentence}'
+    assert alarm.sentence == f'Fall alarm: cannot say, {verdict.sentence}'
     assert 'l_knee' in alarm.sentence
 
 

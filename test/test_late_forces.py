@@ -53,7 +53,7 @@ def test_a_replay_takes_the_delay_of_force_sensors_into_account(moving, biped31,
     value, unit = evaluation.parameters[SETTING].split()
     assert (float(value), unit) == (pytest.approx(0.040, abs=0.003), 's')
     (said,) = (note for note in evaluation.notes if 'force sensors' in note)
-    assert 'ms late, which is taken into account' in said
+    assert 'ms late, which is corrected' in said
     stated = dataclasses.replace(biped31.imu, delay=0.0)  # a delay that is stated turns it off
     left = evaluate_bag(bag, dataclasses.replace(biped31, imu=stated))
     assert gap(evaluation) < 0.25 * gap(left)

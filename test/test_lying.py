@@ -95,7 +95,7 @@ def test_a_recording_may_begin_on_the_ground():
 def test_each_fall_is_found_and_when_the_robot_is_up_again():
     evaluation = sunk(standing(duration=20.0), (3.0, 7.0), (12.0, 30.0))
     summary = summary_of(evaluation)
-    assert 'It is up again at 7.' in summary.verdict.sentence
+    assert 'It was up again at 7.' in summary.verdict.sentence
     found = [event for event in summary.events if event.kind in ('fall', 'impact')]
     assert [event.kind for event in found] == ['fall', 'impact'] * 2
     assert [event.begin for event in found] == pytest.approx([3.05, 3.5, 12.05, 12.5], abs=0.05)

@@ -246,7 +246,7 @@ def test_a_recording_of_which_nothing_comes_out_is_an_error(walk, tmp_path):
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
-    assert 'Nothing came out. Nothing came on /joint_states.' in done.stderr
+    assert 'No results. No messages on /joint_states.' in done.stderr
     assert 'Traceback' not in done.stderr
 
 
@@ -287,5 +287,5 @@ def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
         assert live.wait(PATIENCE) == 0
     finally:
         live.kill()
-    assert 'Nothing came out. Nothing came on /joint_states, /imu,' in log.read_text()
+    assert 'No results. No messages on /joint_states, /imu,' in log.read_text()
     assert 'Traceback' not in log.read_text()

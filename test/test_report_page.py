@@ -80,7 +80,7 @@ def written(evaluation, folder):
 
 
 def refuse(token):
-    raise AssertionError(f'{token} is no JSON')
+    raise AssertionError(f'{token} is not JSON')
 
 
 def brief():

@@ -94,7 +94,7 @@ def test_printable_text_steers_nothing_and_is_not_changed_twice(text):
 
 @given(st.text(min_size=1), st.integers(1, 100_000))
 def test_long_lines_are_shortened(name, times):
-    text = f"'{name * times}' is no name. Choose another one."
+    text = f"'{name * times}' is not a name. Choose another one."
     shown = printable(text)
     assert max(map(len, shown.split('\n'))) <= 2000
     assert printable(shown) == shown

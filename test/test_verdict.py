@@ -38,7 +38,7 @@ def test_a_walk_inside_the_polygon_is_stable():
     verdict = verdict_of(walking())
     assert verdict.state == 'stable'
     assert verdict.judged_by == 'mr_ad'
-    assert 'for the 12.00 s that were evaluated' in verdict.sentence
+    assert 'for the 12.00 s evaluated' in verdict.sentence
     assert 'minimum margin: 50 mm (± 0.18 mm) at' in verdict.sentence
 
 
@@ -51,7 +51,7 @@ def test_brief_crossings_are_stable_and_counted():
     (found,) = summary.findings
     assert found.key == 'crossings[mr_ad]'
     assert (
-        'crosses the edge twice: at the longest for 32 ms from 6.00 s on, at the farthest by 55 mm'
+        'crosses the edge twice, for up to 32 ms (from 6.00 s on) and by up to 55 mm'
         in found.sentence
     )
 
@@ -166,7 +166,7 @@ def test_an_error_that_changes_with_the_motion_is_no_bias(frequency, changes):
     assert ('changes with the motion: its median distance' in verdict.sentence) is changes
     assert ('biased: its median distance' in verdict.sentence) is not changes
     assert ('No filter removes a bias' in verdict.advice) is not changes
-    tilt = re.search(r'mounted (\d+\.\d)° off has such an error', verdict.advice)
+    tilt = re.search(r'mounted (\d+\.\d)° off causes such an error', verdict.advice)
     assert (tilt is None) is changes
     if tilt is not None:
         height = Scene(evaluation).initial_height
@@ -307,7 +307,10 @@ def ended(evaluation, row):
         (unloaded(walking()), 'no foot carries load at any instant'),
         (pointed(walking()), 'span no polygon'),
         (replace(walking(), tracks={}), 'no instant has an IZMP'),
-        (normal_forces_alone(without(walking(), 'mr_ad', 'ir_md')), 'a CoP from whole wrenches'),
+        (
+            normal_forces_alone(without(walking(), 'mr_ad', 'ir_md')),
+            'a CoP from six-axis force sensors',
+        ),
         (blank(without(walking(), 'ir_md', 'cop'), 'mr_ad'), 'no instant has an IZMP'),
         (part(walking(), slice(0, 0)), 'no instant of the recording'),
         (part(walking(), slice(0, 1)), 'for only 0.00 s'),

@@ -47,7 +47,7 @@ def made(sway, biped31):
 def test_a_recording_that_ends_in_mid_fall_shows_a_fall(fall, biped31, end):
     verdict = summary_of(twin(fall, biped31, until(end))).verdict
     assert (verdict.state, verdict.reason) == ('unstable', 'falling_at_end')
-    assert 'How that ends is not recorded' in verdict.sentence
+    assert 'The outcome is not recorded' in verdict.sentence
     assert 'stood' not in verdict.sentence
 
 
@@ -305,7 +305,7 @@ def test_a_push_is_in_the_headline_and_no_background_of_its_own(pushed, biped31)
 def test_the_end_of_a_recording_that_is_about_to_show_a_fall_is_open(fall, biped31, end):
     verdict = summary_of(twin(fall, biped31, until(end))).verdict
     assert (verdict.state, verdict.reason) == ('unclear', 'open_end')
-    assert verdict.text.startswith('Cannot say how it ends: as the recording ends at')
+    assert verdict.text.startswith('Cannot say how it ends: when the recording ends at')
 
 
 def test_a_height_along_another_vertical_is_none(fall, biped31):

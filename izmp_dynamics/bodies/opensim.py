@@ -105,7 +105,7 @@ class _Reader:
                 raise ModelError(f"There is no model '{path}'.", kind='no_file', path=path)
             with path.open('rb') as stream:
                 if b'<OpenSimDocument' not in stream.read(4096):
-                    raise self._bad('is no OpenSim model (.osim)', 'opensim')
+                    raise self._bad('is not an OpenSim model (.osim)', 'opensim')
             self._model = model = osim.Model(str(path))
             if not sum(body.getMass() for body in model.getBodySet()):
                 raise self._bad('has no masses', 'no_mass')

@@ -75,7 +75,7 @@ def read_table(path: Path) -> Table:
         except ValueError:
             where = f'line {k + 1} has {len(row)} values for {len(names)} columns'
             if len(row) == len(names):
-                where = f'line {k + 1} holds something that is no number'
+                where = f'line {k + 1} holds something that is not a number'
             raise _bad(path, f'is damaged: {where}', 'bad_row') from None
     lines_of_rows = [f'line {k + 1}' for k, _ in rows[1:]]
     return _checked(path, names, values, lines_of_rows, _in_degrees(path, lines[:end]))
@@ -90,7 +90,7 @@ def _read_mat(path: Path) -> Table:
     except OSError as error:
         raise _not_readable(path, error.strerror or str(error)) from error
     except Exception as error:  # of the library, without a common base
-        raise _not_readable(path, f'it is no file of MATLAB ({error})') from error
+        raise _not_readable(path, f'it is not a MATLAB file ({error})') from error
     table = next((value for value in found.values() if hasattr(value, 'columns')), None)
     if table is None:
         raise _bad(path, 'holds no table of MATLAB', 'no_header')
@@ -98,7 +98,7 @@ def _read_mat(path: Path) -> Table:
     try:
         values = table.to_numpy(dtype=np.float64)
     except (TypeError, ValueError):
-        raise _bad(path, 'holds something that is no number', 'bad_row') from None
+        raise _bad(path, 'holds something that is not a number', 'bad_row') from None
     rows = [f'row {k + 1}' for k in range(len(values))]
     return _checked(path, ['time', *names[1:]] if names[0] == 'Header' else names, values, rows)
 

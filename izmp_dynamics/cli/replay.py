@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         print(f'izmp: error: {wrong}', file=sys.stderr)
         return 2
     # Whatever ends the process, no answer of an earlier run remains.
-    _write(options.junit, junit_error(str(options.bag), 'The evaluation did not come to its end.'))
+    _write(options.junit, junit_error(str(options.bag), 'The evaluation did not finish.'))
     try:
         result = _evaluated(options)
     except Exception as error:

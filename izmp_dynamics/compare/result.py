@@ -144,11 +144,11 @@ def _report_of(folder: Path) -> Mapping[str, Any]:
     try:
         report = json.loads(read_regular_file(folder / REPORT, _LARGEST))
         if not isinstance(report, dict) or 'start_stamp' not in report:
-            raise ValueError('it is no report of izmp replay')
+            raise ValueError('it is not a report of izmp replay')
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ReplayError(
-            f"'{folder}' is no result of izmp replay: {REPORT}: {reason}.",
+            f"'{folder}' is not a result of izmp replay: {REPORT}: {reason}.",
             kind='not_a_result', folder=folder,
         ) from error  # fmt: skip
     if 'events' not in report:
@@ -275,7 +275,7 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
     counts = {name: min(strides) for name, strides in each.items()}
     if foot and foot not in counts:
         raise ReplayError(
-            f"'{foot}' is no foot of all results; they have "
+            f"'{foot}' is not a foot of all results; they have "
             f'{" | ".join(", ".join(names) for names in feet)}.',
             kind='unknown_foot', foot=foot,
         )  # fmt: skip

@@ -92,14 +92,14 @@ class FilterChoice:
             )
         if self.half_width is None:
             return (
-                f'No filter is needed: by the noise of the signals the IZMP scatters by '
+                f'No filter is needed: the noise of the signals scatters the IZMP by '
                 f'{_mm(self.unfiltered)}; {_mm(self.wanted)} is allowed (filter.scatter).'
             )
         text = (
             f'Matched filter of half-width {1e3 * self.half_width:.0f} ms '
-            f'(bandwidth {bandwidth(self.half_width):.1f} Hz): by the noise of the signals the '
-            f'IZMP scatters by {_mm(self.unfiltered)} without it and by {_mm(self.scatter)} '
-            'with it'
+            f'(bandwidth {bandwidth(self.half_width):.1f} Hz): the noise of the signals '
+            f'scatters the IZMP by {_mm(self.unfiltered)} without it and by '
+            f'{_mm(self.scatter)} with it'
         )
         if np.isfinite(self.cut):
             text += f'; it removes about {_mm(self.cut)} (RMS) from the CoP, noise included'

@@ -124,9 +124,9 @@ def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
             'tilted_force',
             'warning',
             f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
-            "If the ground does not slope by that: is the IMU's frame (imu.frame) turned as the "
-            "sensor is, and are the sole's z axes up? Those of feet that touch the ground with a "
-            'point are not: state radius in place of polygon.',
+            'If the ground has no such slope: does imu.frame have the axes of the IMU, and do the '
+            'z axes of the soles point up? Feet that touch the ground at a point have no such '
+            'axis; state radius in place of polygon.',
             data={'tilt': tilt},
         )
 
@@ -185,16 +185,16 @@ def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
             continue
         stands, says = foot.loaded.astype(bool), foot.chance == 1.0
         seconds = step * np.count_nonzero(stands)
-        what, contrary = 'never says that it carries load', 'it does'
+        what, contrary = 'never reports load', 'it carries load'
         if says.any():
-            what, contrary = 'says all along that it carries load', 'it is in the air'
+            what, contrary = 'reports load throughout', 'it is in the air'
             seconds = step * np.count_nonzero(in_air(evaluation, foot)) * stands.all()
         if seconds >= LEAST_TIME:
             yield Finding(
                 'dead_contact',
                 'warning',
-                f"The contact sensor of foot '{foot.name}' {what}, though by the motion "
-                f'{contrary} for {seconds:.1f} s.',
+                f"The contact sensor of foot '{foot.name}' {what}, though according to the "
+                f'motion {contrary} for {seconds:.1f} s.',
                 f'Is it dead, or feet[{foot.name}].contact.loaded_above wrong? Without contact in '
                 'the robot file, contact is estimated.',
                 data={'says': float(says.any())},
@@ -385,7 +385,7 @@ def _turned(evaluation: Evaluation) -> Iterator[Finding]:
     yield Finding(
         'imu_turned',
         'warning',
-        'The horizontal specific force of the IMU is that of the feet if it is turned by '
+        'The horizontal specific force of the IMU agrees with that of the feet if it is turned by '
         f'{turn:.0f}° about the vertical.',
         'Is the IMU turned against imu.frame, or are all force sensors (wrench.frame, '
         'wrench.rotation)?',

@@ -52,9 +52,9 @@ class LateForces:
         """What was found and done, as a sentence."""
         return (
             f'The force sensors are {1e3 * self.delay:.0f} ± {1e3 * self.sigma:.0f} ms late, '
-            'which is taken into account. The forces alone show it; the CoP, which has no part in '
-            f'the estimate, is then {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm '
-            'from the IZMP (RMS about the mean). For the nodes, state '
+            'which is corrected. The forces alone show it. The CoP takes no part in the estimate; '
+            f'corrected, it is {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm from '
+            'the IZMP (RMS about the mean). For the nodes, state '
             f'delay: {self.delay:.4f} beside the topic of each wrench in the robot file; '
             '“izmp calibrate BAG --robot ROBOT -o OUT” estimates the delays of all sensors.'
         )

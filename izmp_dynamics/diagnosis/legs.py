@@ -171,7 +171,7 @@ class _Legs:
                 signs = plain.copy()
                 signs[list(some)] = -1.0
                 words = ', '.join(self.model.joint_names[joint] for joint in dict.fromkeys(some))
-                yield _Order(columns, same, signs, f'the sign is the other one: {words}')
+                yield _Order(columns, same, signs, f'the sign is reversed: {words}')
 
 
 def _swapped(order: tuple[int, ...], pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
@@ -210,12 +210,12 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     fits = [order for size, order in left if size <= 1.5 * least + SAME]
     by = int(stated.argmax()) if stated[0] < 1.0 else 0
     why = (
-        f'by the joints, the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the feet that '
-        'touch',
-        'by the joints, feet in the air are measured to be loaded for '
+        f'according to the joints, the IZMP is {1e3 * OUTSIDE * stated[0]:.0f} mm outside the '
+        'feet that touch',
+        'feet that are in the air according to the joints are measured to be loaded for '
         f'{LOADED * stated[1]:.0%} of that time',
         f'the CoP of the foot sensors is {1e3 * OUTSIDE * stated[2]:.0f} mm from the IZMP',
-        'by the joints, soles that carry load tilt by '
+        'according to the joints, soles that carry load tilt by '
         f'{np.degrees(TILTS * stated[3]):.1f}° on average',
     )[by]
     fit = f'It would fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.'

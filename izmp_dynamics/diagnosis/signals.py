@@ -36,7 +36,7 @@ RATE_TOLERANCE = 0.1
 
 TWO_SOURCES = (
     'two_publishers',
-    'the messages seem to come from two sources in turn.',
+    'the messages seem to alternate between two sources.',
     'Two publishers on one topic? Stop one, or give it a topic of its own.',
 )
 
@@ -44,10 +44,10 @@ MANY_TORQUES = 0.1
 """Share of messages whose torques may be useless without a remark, as in impacts [-]."""
 
 _NO_TORQUES = {
-    Reason.NOT_FINITE: 'efforts of joints of legs are missing or no numbers',
+    Reason.NOT_FINITE: 'efforts of leg joints are missing or not numbers',
     Reason.REPEATED: 'the efforts repeat one value',
     Reason.TORQUES_CONTRADICT: (
-        'the forces of the legs by the efforts of the joints do not add up to the contact force'
+        'the leg forces computed from the joint efforts do not add up to the contact force'
     ),
 }
 """Why torques decide nothing."""

@@ -61,8 +61,7 @@ class Recorded:
         poses: what may be the pose or the position of the root; without an IMU only poses.
         mapped: topic with messages of a maker's type → shipped robot file that maps their fields.
         late: topics of such types that begin after that minute.
-        truth: topics that by their names are the truth of a simulation, left out beside others of
-            their types.
+        truth: topics that by their names are the truth of a simulation, left out.
         arrays: which numbers are in messages of types that no robot file maps, by topic.
         description: the URDF that robot_state_publisher published; None where it was not recorded.
     """
@@ -100,10 +99,9 @@ def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Record
         if ROW in types.values() and (table := table_robot(_columns(bag), joints)):
             known[ROW] = table
         mapped = {name: known[kind] for name, kind in types.items() if kind in known}
-        wanted = [name for name, kind in types.items() if kind in readable or name in mapped]
-        real = {types[name] for name in wanted if 'truth' not in name}
-        truth = tuple(name for name in wanted if 'truth' in name and types[name] in real)
-        wanted = [name for name in wanted if name not in truth]
+        usable = [name for name, kind in types.items() if kind in readable or name in mapped]
+        truth = tuple(name for name in usable if 'truth' in name)
+        wanted = [name for name in usable if name not in truth]
         begin = next(iter(bag.batches(wanted, LENGTH)), None) if wanted else None
         raws = begin.topics if begin is not None else {}
 

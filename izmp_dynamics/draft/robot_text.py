@@ -400,9 +400,9 @@ def _doubt(foot: DraftedFoot) -> str:
     """What is wrong with the link of a sole; empty if nothing is."""
     link = foot.sole.link
     if 'wheel' in link.lower():
-        return f"'{link}' seems to be a wheel, which is no foot."
+        return f"'{link}' seems to be a wheel, which is not a foot."
     if foot.sole.toe is not None:
-        return f"'{foot.sole.toe}' moves against '{link}', so it is no part of the sole here."
+        return f"'{foot.sole.toe}' moves against '{link}', so it is not part of the sole here."
     if foot.outline.is_point:
         return ''
     if not foot.sole.is_upright:
@@ -414,9 +414,7 @@ def _doubt(foot: DraftedFoot) -> str:
 
 
 def _no_link(topic: str, frames: Sequence[str], guess: str) -> str:
-    named = (
-        f"the frame '{', '.join(frames)}', which is no link of the URDF" if frames else 'no frame'
-    )
+    named = f"the frame '{', '.join(frames)}', not a link of the URDF" if frames else 'no frame'
     return (
         f'the messages on {topic} name {named}. '
         f"'{guess}' is a guess: state the link whose axes it measures in."

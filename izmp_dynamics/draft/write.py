@@ -33,7 +33,7 @@ def write_draft(
     """
     if output.suffix not in ('.yaml', '.yml'):
         raise RobotFileError(
-            f"'{output}' is no name of a robot file: it must end in .yaml.",
+            f"'{output}' is not a robot file name: it must end in .yaml.",
             kind='other_suffix', path=output,
         )  # fmt: skip
     if output.is_dir() or (os.path.lexists(output) and not overwrite):

@@ -113,7 +113,7 @@ class Figures:
     def _outcome(self) -> Iterator[str]:
         points = ', '.join(f'{self._counts[topic]} {name}' for topic, name in POINTS.items())
         if self.nothing_came:
-            yield f'Nothing came out. Nothing came on {", ".join(self._awaited())}.'
+            yield f'No results. No messages on {", ".join(self._awaited())}.'
             return
         margins = self._margins
         if not margins.count:

@@ -135,7 +135,7 @@ class BagPlayer:
                 raise ReplayError(
                     f'After {now - first:.0f} s these nodes of the namespace '
                     f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
-                    'first; their log says why they do not come.',
+                    'first; their logs say why they are missing.',
                     kind='no_listener', missing=tuple(missing),
                 )  # fmt: skip
             if missing and now > next_announcement:

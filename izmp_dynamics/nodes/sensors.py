@@ -150,7 +150,7 @@ class Sensors:
         elif kind == 'ground':
             PoseInput(self._node, signal, self._take_ground)
         elif self._computes == {'joints'}:
-            why = 'without it, joints that hang may go unnoticed.'
+            why = 'without it, stuck joint positions may go unnoticed.'
             self._subscribe_to_sensor(signal, partial(self._take, signal.name), why, False)
         else:
             source, required = _SENSORS[kind]
@@ -357,7 +357,7 @@ class Sensors:
             self._health.remark(
                 'ground',
                 'error',
-                f'The frame of {ground.topic} is no link of the robot, and no position of the '
+                f'The frame of {ground.topic} is not a link of the robot, and no position of the '
                 'robot in that frame is known: there is no IZMP. State position in the robot '
                 'file, or publish the ground in a link.',
             )

@@ -164,7 +164,7 @@ def _tf_buffer(node: TopicNode, name: str) -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             'tf2_ros',
-            f"The evaluation frame '{name}', which is no link of the robot,",
+            f"The evaluation frame '{name}', which is not a link of the robot,",
             'your ROS distribution (ros-$ROS_DISTRO-tf2-ros-py), or choose a link, world or nif',
         ) from error
     buffer = Buffer()
@@ -390,7 +390,7 @@ class FallOutputs:
     def _run_out(self) -> None:
         """End an alarm that no instant has confirmed for so long that it says nothing any more."""
         silent = self._health.silent
-        why = f'nothing comes on {list_names(silent)}' if silent else 'no instant is evaluated'
+        why = f'no messages on {list_names(silent)}' if silent else 'no instant is evaluated'
         self._latest, self._reason = FallRisk.nothing(1, f'{why} any more'), ''
         if self._alarm.wanted:  # at no new stamp, so not as a result
             self._alarm.publish(Bool(data=False))

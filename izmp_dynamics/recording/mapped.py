@@ -189,7 +189,7 @@ class MappedMessages:
             ) from error  # fmt: skip
         if numbers.width != 1 or not term.scale or term.scale < 0.0:
             raise ReplayError(
-                f"{key}: '{term.path}' is no time, and no unit is stated; {valid}.",
+                f"{key}: '{term.path}' is not a time, and no unit is stated; {valid}.",
                 kind='no_unit', key=key,
             )  # fmt: skip
         self._counter = clocks.setdefault(topic, CounterClock(term.scale, numbers.bits))

@@ -206,7 +206,7 @@ class Survey:
             self.topics.leave_out(
                 'ground',
                 'ground_without_position',
-                f"topic '{use.topic}' gives its pose in {where}, which is no link of the robot, "
+                f"topic '{use.topic}' gives its pose in {where}, not a link of the robot, "
                 'and the position of the robot there is not measured',
             )
             return {}

@@ -175,7 +175,7 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
             for way in (-1, 0, 1)
         )
         bar = Bar(end, low, high - low)
-        note += f'; room {formatting.mm(room)}'
+        note += f'; half width of the polygon {formatting.mm(room)}'
     tone = 'bad' if margin < 0.0 else 'good'
     return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone, bar)
 
@@ -184,7 +184,7 @@ def _push_card(report: Mapping[str, Any]) -> Card:
     pushes = report['external_forces']['pushes']
     known = any(p['second'] == 'cop' and p['along'] == 'plane' for p in report['pairs'])
     if not pushes:
-        note = 'none found' if known else 'unknown: no foot measures its whole wrench'
+        note = 'none found' if known else 'unknown: no foot has a six-axis force sensor'
         return Card('Pushes', '0' if known else formatting.NOTHING, note)
     largest = max((event for event in report['events'] if event['kind'] == 'push'),
                   key=lambda event: event['size'], default=None)  # fmt: skip

@@ -97,7 +97,7 @@ def _replaceable(found: Path, results: Collection[str]) -> Obstacle | None:
         return None
     name = min(foreign)
     reason = (
-        f"holds '{name}', which is no part of an earlier result, so --overwrite does not touch it"
+        f"holds '{name}', which is not part of an earlier result, so --overwrite does not touch it"
     )
     return 'foreign_file', f'{reason}; choose another place, or move that away', name
 

@@ -186,11 +186,11 @@ def _margin(summary: Summary, limits: Limits) -> Iterator[Expectation]:
         yield answer if limit.least is None else _to_the_end(summary.verdict, answer)
         return
     if limit.least is not None:
-        name = 'margin less its uncertainty'
+        name = 'margin minus its uncertainty'
         answer = _within(name, margin - uncertainty, limit.least, None, found)
         yield _to_the_end(summary.verdict, answer)
     if limit.most is not None:
-        name = 'margin with its uncertainty'
+        name = 'margin plus its uncertainty'
         yield _within(name, margin + uncertainty, None, limit.most, found)
 
 
@@ -232,7 +232,7 @@ def _value(report: Mapping[str, Any], limit: ValueLimit) -> Expectation:
     except KeyError as error:
         return Expectation(_limits(limit.name, limit.least, limit.most), False, error.args[0])
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
-        sentence = 'There is no number.' if value is None else f'{value!r:.80} is no number.'
+        sentence = 'There is no number.' if value is None else f'{value!r:.80} is not a number.'
         return Expectation(_limits(limit.name, limit.least, limit.most), False, sentence)
     return _within(limit.name, value, limit.least, limit.most, f'It is {value:.6g}.')
 

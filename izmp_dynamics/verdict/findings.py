@@ -219,7 +219,7 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             'support_unknown',
             'warning',
             f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
-            f'the support{_lost_to(scene, ~scene.support_known)}. That is no flight.',
+            f'the support{_lost_to(scene, ~scene.support_known)}. It does not count as flight.',
         )
     if judged is None:
         return
@@ -264,23 +264,23 @@ def _errors(
         sentence = f'{subject} is {bias_in_words(error)}.'
         yield Finding('biased', 'warning', sentence, subject=track.name)
     elif unusable:
-        sentence = f'{subject} is too noisy to judge by: {noise_in_words(scene, error)}.'
+        sentence = f'{subject} is too noisy for a verdict: {noise_in_words(scene, error)}.'
         yield Finding('noisy', 'warning', sentence, subject=track.name)
     elif track is judged and _crosses_by_noise(scene, track):
         outside = f'{percent(1 - track.inside_share)} of the time'
         sentence = (
             f'{subject} is noisy from instant to instant: it scatters by {mm(error.scatter)} (σ '
             f'per axis), crosses the edge {times(track.crossings)} and is outside for {outside}, '
-            f'for {seconds(track.longest_outside)} at most, which cannot tip a robot. What is '
-            f'judged is its average over {seconds(scene.averaging_time)}.'
+            f'{seconds(track.longest_outside)} at most at a time, too short to tip a robot. The '
+            f'verdict uses its average over {seconds(scene.averaging_time)}.'
         )
         yield Finding('noisy', 'warning', sentence, subject=track.name)
     elif track is judged and track.smallest_margin < -TOLERANCE:
         sentence = (
             f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
-            f'{times(track.crossings)}: at the longest for {seconds(track.longest_outside)} from '
-            f'{instant(track.longest_outside_time)} on, at the farthest by '
-            f'{mm(-track.smallest_margin)} at {instant(track.smallest_margin_time)}.'
+            f'{times(track.crossings)}, for up to {seconds(track.longest_outside)} (from '
+            f'{instant(track.longest_outside_time)} on) and by up to '
+            f'{mm(-track.smallest_margin)} (at {instant(track.smallest_margin_time)}).'
         )
         yield Finding('crossings', 'warning', sentence, subject=track.name)
 
@@ -338,8 +338,8 @@ def _cop_findings(
             'cop_at_edge',
             'warning',
             f'At {instant(worst.start)} the measured CoP is up to {mm(worst.depth)} beyond the '
-            'edge, as is the IZMP: the robot rocks or tips over that edge, and the sole '
-            'touches the ground with it alone.',
+            'edge, as is the IZMP: the robot rocks or tips over that edge, the only part of '
+            'the sole on the ground.',
         )
     elif row is not None and not points:
         often = times(len(scene.timeline.runs(edge)[0]))
@@ -401,7 +401,7 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
             'unexplained_force',
             'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
-            f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences are '
-            'usual in this recording, or vertical as a foot lands: they are errors of model or '
-            'sensors, not pushes.',
+            f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences '
+            'recur in this recording, or are vertical at a touchdown: they are errors of model '
+            'or sensors, not pushes.',
         )

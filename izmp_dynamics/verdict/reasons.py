@@ -45,12 +45,12 @@ class Reason(NamedTuple):
 
 
 SEE_MISSING = 'See “Not evaluated” and “Signal health”.'
-_GATED = 'See “Signal health” for what was gated.'
-_NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is no fall.'
+_GATED = 'See “Signal health” for the samples left out.'
+_NO_FALL = 'If the robot sat or lay down or was carried on purpose, this is not a fall.'
 _CHECK_SIGNALS = 'If nothing touched it, check the signals around that instant.'
 _CHECK_SOLES = (
-    'First measure the soles: the polygons in the robot file may be smaller, as those that izmp '
-    'draft takes from forces are. If they are right, move the planned ZMP inwards.'
+    'First measure the soles: the polygons in the robot file may be too small, as are those that '
+    'izmp draft derives from forces. If they are right, move the planned ZMP inwards.'
 )
 _TOO_WRONG = (
     'the {track.described} is {wrong}; the support polygon reaches {scene.room:mm} from its '
@@ -58,18 +58,18 @@ _TOO_WRONG = (
 )
 _WITHIN_ERROR = (
     'within its error the {track.described} stayed inside the support polygon for the '
-    '{track.evaluated_time:s} that were evaluated. At {worst.start:at} it appears up to '
+    '{track.evaluated_time:s} evaluated. At {worst.start:at} it appears up to '
     '{worst.depth:mm}{known} outside for {worst.duration:s}, '
 )
-_ON_LINES = (
-    'for {share:%} of the time on the ground the robot stands on one or two feet that are points'
-)
+_ON_LINES = 'for {share:%} of the time on the ground the robot stands on one or two point feet'
 
 REASONS = {
     'leg_joints_absent': Reason('unclear', '{why}.', JOINTS_REMEDY),
     'input_wrong': Reason('unclear', '{finding.sentence}', '{finding.remedy}'),
     'height': Reason(
-        'fell', 'the centre of mass {sank}; below one half from {low:at} on{after}.', _NO_FALL
+        'fell',
+        'the centre of mass {sank}; it was below one half from {low:at} on{after}.',
+        _NO_FALL,
     ),
     'tilt': Reason(
         'fell',
@@ -82,7 +82,7 @@ REASONS = {
     ),
     'nothing_evaluated/point': Reason(
         'unclear',
-        'no instant has an IZMP, or a CoP from whole wrenches, over a support polygon.',
+        'no instant has an IZMP, or a CoP from six-axis force sensors, and a support polygon.',
         SEE_MISSING,
     ),
     'no_feet': Reason(
@@ -105,30 +105,30 @@ REASONS = {
     ),
     'line_support': Reason(
         'unclear',
-        f'{_ON_LINES}, which span no polygon. Whether the next feet come in time is not known: '
+        f'{_ON_LINES}, which span no polygon. Whether the next feet landed in time is not known: '
         '{why}.',
-        'See the fall probability, which counts on the feet that swing, and the margin: there it '
-        'is the distance from the line between the feet.',
+        'See the fall probability, which takes the swinging feet into account, and the margin, '
+        'which is here the distance from the line between the feet.',
     ),
     'contact_estimated': Reason(
         'unclear',
         f'{_ON_LINES}, as far as is known: not every foot measures its force. So it is not known '
-        'whether the next feet come in time.',
+        'whether the next feet landed in time.',
         'Record the force on each foot (wrench or force in the robot file). See the fall '
-        'probability, which counts on the feet that swing.',
+        'probability, which takes the swinging feet into account.',
     ),
     'soles_overlap': Reason('unclear', '{overlap.text}.', OVERLAP_REMEDY),
     'too_short': Reason(
         'unclear',
         'the robot stands on its feet for only {time:s} of the recording; a verdict needs '
         '{needed:s}.',
-        'A longer recording.',
+        'Make a longer recording.',
     ),
     'too_short/point': Reason(
         'unclear',
         'on the ground the {track.described} has a value for only {time:s}; a verdict needs '
         '{needed:s}.',
-        f'A longer recording. {_GATED}',
+        f'Make a longer recording. {_GATED}',
     ),
     'too_few_values': Reason(
         'unclear',
@@ -137,12 +137,12 @@ REASONS = {
     ),
     'falling_at_end': Reason(
         'unstable',
-        'the robot falls: the centre of mass is at {share:%} of its initial height as the '
-        'recording ends at {scene.timeline.duration:at}, and sinks at {speed:.1f} m/s. How that '
-        'ends is not recorded.',
+        'the robot falls: when the recording ends at {scene.timeline.duration:at}, the centre of '
+        'mass is at {share:%} of its initial height and sinks at {speed:.1f} m/s. The outcome is '
+        'not recorded.',
     ),
     'open_end': Reason(
-        'unclear', 'as the recording ends at {scene.timeline.duration:at}, {signs}.'
+        'unclear', 'when the recording ends at {scene.timeline.duration:at}, {signs}.'
     ),
     'noise': Reason('unclear', _TOO_WRONG, '{advice}'),
     'bias': Reason('unclear', _TOO_WRONG, '{advice}'),
@@ -170,8 +170,8 @@ REASONS = {
     'outside_for_long': Reason(
         'unclear',
         'the {track.described} lies outside the support polygon for {longest.duration:s} from '
-        '{longest.start:at} on, by up to {longest.depth:mm}, and the robot does not fall; one '
-        'that is really outside falls within about {scene.falls_for:s}.{cop}',
+        '{longest.start:at} on, by up to {longest.depth:mm}, yet the robot does not '
+        'fall; if it were really outside, it would fall within about {scene.falls_for:s}.{cop}',
         'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
         'else held the robot.',
     ),
@@ -211,18 +211,18 @@ REASONS = {
     ),
     'stepping': Reason(
         'stable',
-        f'{_ON_LINES}, and the next feet came in time: each of {{count}} times that feet landed, '
-        'one or several together, the capture point was within the feet that carried and those '
-        'that came, at the least {capture_margin:mm} from their edge, at {at:at}.',
+        f'{_ON_LINES}, and the next feet landed in time: at each of {{count}} touchdowns (of one '
+        'or more feet) the capture point was within the old and the new feet, at least '
+        '{capture_margin:mm} from their edge (at {at:at}).',
     ),
     'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
     'inside': Reason(
         'stable',
         'the {track.described} stayed inside the support polygon{but} for the '
-        '{track.evaluated_time:s} that were evaluated; minimum margin: {track.averaged_margin:'
+        '{track.evaluated_time:s} evaluated; minimum margin: {track.averaged_margin:'
         'margin}{known} at {track.averaged_margin_time:at}.{bound}{single}{at_edge}',
     ),
-    'within_error': Reason('stable', _WITHIN_ERROR + 'which is within that.'),
+    'within_error': Reason('stable', _WITHIN_ERROR + 'which is less than that error.'),
     'within_error/cop': Reason(
         'stable',
         _WITHIN_ERROR + 'but the measured CoP was {worst.cop_margin:mm} inside; the two are also '
@@ -269,18 +269,18 @@ def _bias_advice(scene: Scene, error: TrackError, changes: bool) -> str:
     ]
     first = (
         f'First set wrench.normal_only: true for {list_names(feet)}: the horizontal forces and '
-        'torques there are zero throughout, so that this CoP is no point to compare with. '
+        'torques there are zero throughout, so this CoP is not a valid reference. '
     )
     tilt = np.degrees(np.arctan2(error.bias, scene.initial_height))
-    why = f'a bias. An IMU that is mounted {tilt:.1f}° off has such an error, as have wrong masses'
+    why = f'a bias. An IMU mounted {tilt:.1f}° off causes such an error, as do wrong masses'
     if changes:
         why = (
-            'an error that changes with the motion. Sensors that are late, or of which one is '
-            'turned, have such an error, as have wrong masses'
+            'an error that changes with the motion. Late or turned sensors cause such an error, '
+            'as do wrong masses'
         )
     return (
         f'{first if feet else ""}No filter removes {why} and offsets: “izmp calibrate BAG --robot '
-        'ROBOT -o OUT” estimates them and says whether motion that was held out agrees better.'
+        'ROBOT -o OUT” estimates them and tests the result on motion that was held out.'
     )
 
 
@@ -299,8 +299,8 @@ def _noise_advice(scene: Scene) -> str:
     if filtering:
         return (
             f'{filtering[0].upper()}{filtering[1:]} is on already. What helps: less noisy joint '
-            'angles or IMU, stamps of the instant of measurement, or a longer half-width, which '
-            'costs bandwidth.'
+            'angles or IMU, stamps taken at the instant of measurement, or a longer half-width, '
+            'which costs bandwidth.'
         )
     return (
         'Set a filter in the robot file (filter.half_width), or use less noisy sensors and better '
@@ -333,7 +333,7 @@ def how_well_known(track: TrackStatistics) -> str:
     """The uncertainty of a margin, in brackets; nothing measures that of the CoP."""
     if track.name == 'cop':
         return ''
-    assumed = '' if track.error.against == 'cop' else ', assumed, as no CoP measures its error'
+    assumed = '' if track.error.against == 'cop' else ', assumed: there is no CoP to measure it'
     return f' (± {mm(track.error.uncertainty)}{assumed})'
 
 
@@ -360,8 +360,8 @@ def single_instants(scene: Scene, track: TrackStatistics) -> str:
     if lasts < scene.averaging_time:
         return f'{outside} {seconds(lasts)}, too short to tip it.'
     return (
-        f'{outside} {seconds(lasts)}; what can tip it is the average over '
-        f'{seconds(scene.averaging_time)}, about all soles that carry meanwhile.'
+        f'{outside} {seconds(lasts)}; only the average over '
+        f'{seconds(scene.averaging_time)}, against all soles that carry meanwhile, can tip it.'
     )
 
 
@@ -372,16 +372,17 @@ def long_at_edge(scene: Scene, track: TrackStatistics) -> str:
     if longest <= scene.falls_for:
         return ''
     return (
-        f' For {seconds(scene.timeline.total(near))} it was at the edge, within {mm(TOLERANCE)} '
-        f'of it or outside, at the longest for {seconds(longest)} from {instant(start)} on: the '
-        'soles rolled over their edges or rocked on them, or are described too small.'
+        f' For {seconds(scene.timeline.total(near))} in all it was at the edge (within '
+        f'{mm(TOLERANCE)} of it, or outside), for up to {seconds(longest)} (from '
+        f'{instant(start)} on): the soles rolled over their edges or rocked on them, or their '
+        'polygons are too small.'
     )
 
 
 def pushed_in_words(forces: ExternalForces) -> str:
     """Say what pushed, as a sentence to add."""
     largest = max(forces.pushes, key=lambda push: push.size)
-    often = '' if len(forces.pushes) == 1 else f' {times(len(forces.pushes))}, at the most'
+    often = '' if len(forces.pushes) == 1 else f' {times(len(forces.pushes))}, hardest'
     return f'It was pushed{often} {largest.described} at {instant(largest.start)}.'
 
 
@@ -390,6 +391,6 @@ def where_cop_was(cop: TrackStatistics | None, track: TrackStatistics) -> str:
     if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
         return ''
     if cop.averaged_margin < 0:
-        return f' The measured CoP was inside for {percent(cop.inside_share)} of its time.'
+        return f' The measured CoP was inside for {percent(cop.inside_share)} of the time.'
     closest = mm(cop.averaged_margin)
     return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'

@@ -35,10 +35,10 @@ class Touchdowns:
     def unknown(self, scene: Scene) -> str:
         """Say why it is not known whether the next feet come in time; '' if it is."""
         if self.longest > scene.falls_for or not len(self.time):
-            return f'for {seconds(self.longest)} none is seen to come'
+            return f'for {seconds(self.longest)} none is seen to land'
         lost = self.time[~np.isfinite(self.margin)]
         if len(lost):
-            which = 'it is not known where the capture point is, or which feet come'
+            which = 'the capture point is not known, or not which feet land next'
             return f'at {instant(float(lost[0]))} {which}'
         return ''
 

@@ -226,7 +226,7 @@ def summary_lines(summary: Summary) -> list[str]:
         summary.verdict.text,
         f'Agreement: {_agreement(summary)}',
         f'Forces: {_forces(summary)}',
-        *([f'Fall alarm: {alarm.sentence}'] if alarm is not None else []),
+        *([alarm.sentence] if alarm is not None else []),
     ]
 
 

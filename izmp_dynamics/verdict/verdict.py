@@ -202,8 +202,8 @@ def judge(
     passed, averaged = scene.evaluation.filter_bandwidth, bandwidth(scene.averaging_time)
     if passed < averaged and reason in _BY_THE_AVERAGE:
         sentence += worded(
-            ' The filter before has a bandwidth of {passed:Hz}, less than the {averaged:Hz} of '
-            'the average over {over:s}: what is faster is not seen.',
+            ' The filter has a bandwidth of {passed:Hz}, less than the {averaged:Hz} of the '
+            'average over {over:s}: faster motion is not seen.',
             passed=passed, averaged=averaged, over=scene.averaging_time,
         )  # fmt: skip
     if forces.pushes and state in _UP and reason != 'pushed':
@@ -212,8 +212,7 @@ def judge(
     until = evaluated_until if state in _STAYED_UP else np.nan
     if np.isfinite(until):
         sentence += worded(
-            ' From {until:at} to the end, for {rest:s}, nothing is known: neither that the robot '
-            'was stable nor that it fell.',
+            ' From {until:at} to the end ({rest:s}) nothing is known: the robot may have fallen.',
             until=until, rest=scene.timeline.duration - until,
         )  # fmt: skip
         advice = advice or SEE_MISSING
@@ -296,9 +295,9 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     lowest = float(np.fmin.reduce(share))
     sank, after = 'sank lower than the soles', ''
     if lowest > 0:
-        sank = f'sank to {percent(lowest)} of its initial height over the soles'
+        sank = f'sank to {percent(lowest)} of its initial height above the soles'
     if rows.stop < len(time):
-        after += f'. It is up again at {instant(time[rows.stop])}'
+        after += f'. It was up again at {instant(time[rows.stop])}'
     outside = (
         [found.start for found in track.excursions if found.cause != 'error'] if track else []
     )
@@ -340,7 +339,7 @@ def _stepping(
         or _ends_soon_after(scene, forces.pushes)
     )
     if ends is None and (steps.margin[steps.time > last] < 0.0).any():
-        ends = 'open_end', {'signs': 'its capture point is outside the feet that come'}
+        ends = 'open_end', {'signs': 'its capture point is outside the feet that land'}
     if ends is not None:
         return ends
     push, left = _stepped_out(scene, track, forces, steps)
@@ -370,7 +369,7 @@ def _stepped_out(
     return None, ''
 
 
-_OLD_AND_NEW = 'the feet that carried and those that came'
+_OLD_AND_NEW = 'the old and the new feet'
 
 
 def _feet_doubtful(scene: Scene, track: TrackStatistics) -> _Answer | None:
@@ -590,7 +589,7 @@ def _ends_soon_after(scene: Scene, pushes: Sequence[PushStatistics]) -> _Answer 
     since = np.inf if last is None else scene.timeline.duration - last.start - last.duration
     if last is None or since >= scene.falls_for:
         return None
-    signs = f'a push {last.described} is over for only {seconds(since)}'
+    signs = f'a push {last.described} ended only {seconds(since)} ago'
     return 'open_end', {'signs': f'{signs}; a fall takes {seconds(scene.falls_for)}'}
 
 

@@ -288,11 +288,9 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
     """Do so; the folder is for the URDF with the frames of units."""
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_dynamics.model.robot_model import load_model
-    from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling
     from izmp_lab.simulation.noisy_signals import sensor_noise
     from izmp_lab.simulation.physics import Physics, Shove
     from izmp_lab.simulation.pictures import save_strip
-    from izmp_lab.simulation.scenarios import simulate_walk
     from izmp_lab.simulation.segment_units import files_of, with_units
     from izmp_lab.simulation.terrain import Uneven
 
@@ -304,18 +302,25 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
     robot = load_robot_file(options.robot or find_resource(BIPED31))
     if options.segments is not None:
         robot = with_units(robot, options.segments, folder)
+    parameters = walk_parameters(options)
     physics = Physics.at_rate(options.physics_rate, options.friction)
+    pushes = [Shove.parse(text, options.push_on) for text in options.push]
+    noise = sensor_noise(options.noise) if options.noise else None
+    # mistakes in the arguments come before MuJoCo, which may be missing
+    from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling
+    from izmp_lab.simulation.scenarios import simulate_walk
+
     with progress_bar('Simulating', options.quiet) as progress:
         walk = simulate_walk(
             robot,
             options.output,
-            parameters=walk_parameters(options),
+            parameters=parameters,
             terrain=Uneven(options.uneven) if options.uneven is not None else None,
             physics=physics,
             sampling=Sampling.at_rate(options.sensor_rate, physics),
-            pushes=[Shove.parse(text, options.push_on) for text in options.push],
+            pushes=pushes,
             feedback=AnkleFeedback() if options.ankle_feedback else None,
-            noise=sensor_noise(options.noise) if options.noise else None,
+            noise=noise,
             encoder_bits=options.encoder_bits,
             seed=options.seed,
             files=files_of(robot, noisy=bool(options.noise))

@@ -316,7 +316,7 @@ def simulate_quadruped(
     """
     if name not in POSTURES:
         raise SimulationError(
-            f"'{name}' is no quadruped that can be simulated; valid: {', '.join(POSTURES)}.",
+            f"'{name}' is not a quadruped that can be simulated; valid: {', '.join(POSTURES)}.",
             kind='not_a_quadruped', robot=name,
         )  # fmt: skip
     file, text = with_force_sensors(name, measured)

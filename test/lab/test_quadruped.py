@@ -92,7 +92,7 @@ def test_a_pushed_trot_goes_on_and_the_push_is_reported(trot):
     assert 'pushed from the right' in verdict.sentence
     card = cards(summary.as_dict())[0]
     assert card.title == 'Capture margin'
-    assert f'at the least {card.value} from their edge, {card.note[-9:]}' in verdict.sentence
+    assert f'at least {card.value} from their edge ({card.note[-9:]})' in verdict.sentence
 
 
 @pytest.fixture(scope='module')
@@ -146,7 +146,7 @@ def test_a_capture_point_outside_the_next_feet_is_no_stable_trot(
     [
         (2.52, ('disturbed', 'pushed'), 'at 2.52 s the fall alarm was raised'),
         (1.9, ('marginal', 'brief'), 'at 1.90 s the fall alarm was raised (probability 98.0 %)'),
-        (None, ('disturbed', 'pushed'), 'outside the feet that carried and those that came meanw'),
+        (None, ('disturbed', 'pushed'), 'outside the old and the new feet meanw'),
     ],
 )
 def test_feet_that_come_in_time_explain_neither_an_alarm_nor_a_push_beyond_all(

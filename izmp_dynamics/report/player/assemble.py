@@ -52,7 +52,7 @@ def player_html(scene: Scene, summary: Summary, plots: Iterable[Plot]) -> str:
     block = Block()
     document = player_document(scene, summary, plots, block)
     alarm = summary.fall_alarm
-    alarms = [] if alarm is None else [f'Fall alarm: {alarm.sentence}']
+    alarms = [] if alarm is None else [alarm.sentence]
     return template(__package__, TEMPLATE).render(
         document=json_for_script(document),
         block=block.text,

@@ -150,7 +150,8 @@ function makeSeries(uPlot, page, array, clock, place) {
       const row = before(time, clock.read + 2e-4); // of times in single precision
       values.forEach((trace, k) => {
         const value = trace[row];
-        readouts[k].textContent = Number.isNaN(value) ? '–' : `${value.toFixed(panel.unit === 'N' ? 0 : 1).replace('-', '−')}${panel.unit === '°' ? '' : ' '}${panel.unit}`;
+        const digits = panel.unit === 'N' ? 0 : 1, number = (Number(value.toFixed(digits)) || 0).toFixed(digits); // no negative zero
+        readouts[k].textContent = Number.isNaN(value) ? '–' : `${number.replace('-', '−')}${panel.unit === '°' ? '' : ' '}${panel.unit}`;
       });
       const [begin, end] = clock.range, share = (clock.time - begin) / (end - begin);
       marker.style.display = share < 0 || share > 1 ? 'none' : '';

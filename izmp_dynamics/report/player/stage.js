@@ -98,8 +98,8 @@ function makeStage(THREE, data, array, clock, page) {
   // An arrow from `tail` along `vector`, or with its tip at `tail`.
   function arrow(colour, order, tip = false) {
     const group = new THREE.Group();
-    const shaft = new THREE.CylinderGeometry(0.007, 0.007, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5);
-    const head = new THREE.ConeGeometry(0.022, 0.055, 16).rotateX(Math.PI / 2).translate(0, 0, -0.0275);
+    const shaft = new THREE.CylinderGeometry(0.007 * size, 0.007 * size, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+    const head = new THREE.ConeGeometry(0.022 * size, 0.055 * size, 16).rotateX(Math.PI / 2).translate(0, 0, -0.0275 * size);
     const [rod, cone] = [shaft, head].map((geometry) => overlay(
       geometry, over(new THREE.MeshBasicMaterial({ opacity: 0.9 }), order), colour));
     group.add(rod, cone);
@@ -113,7 +113,7 @@ function makeStage(THREE, data, array, clock, page) {
         group.position.copy(at);
         if (tip) group.position.sub(vector);
         group.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), vector.clone().normalize());
-        rod.scale.z = Math.max(length - 0.05, 1e-3);
+        rod.scale.z = Math.max(length - 0.05 * size, 1e-3);
         cone.position.z = length;
       },
     };
@@ -121,10 +121,12 @@ function makeStage(THREE, data, array, clock, page) {
 
   const times = array(data.time), roots = array(data.root), poses = array(data.bodies);
   const loaded = array(data.loaded), polygons = array(data.polygon), coms = array(data.com), pushes = array(data.push);
+  // Points and arrows are as large as suits a robot whose root is so high; 1: at 0.6 m.
+  const high = roots[7 * before(times, page.worst) + 2], size = high > 0.1 ? Math.min(high / 0.6, 3) : 1;
   const corners = data.polygon.shape[1], count = data.bodies.shape[1];
   const support = polygon(corners, 'good', 0.35, 2);
   const soles = data.feet.map((foot) => ({ ...polygon(foot.sole.shape[1], 'sole', 0.12, 4), values: array(foot.sole) }));
-  const ball = new THREE.SphereGeometry(0.014, 20, 14);
+  const ball = new THREE.SphereGeometry(0.014 * size, 20, 14);
   const tracks = data.tracks.map((track) => ({
     ...track, values: array(track.points), pull: array(track.forces),
     ball: overlay(ball, over(new THREE.MeshBasicMaterial(), 9), track.colour), arrow: arrow(track.colour, 8),
@@ -214,8 +216,8 @@ function makeStage(THREE, data, array, clock, page) {
     return found;
   }
 
-  const tall = 0.5 / (page.weight || 1); // metres an arrow has for a newton
-  let centre = new THREE.Vector3(0, 0, 0.5), centred = false;
+  const tall = 0.5 * size / (page.weight || 1); // metres an arrow has for a newton
+  let centre = new THREE.Vector3(0, 0, 0.5), centred = false, reach = 0.5;
 
   function show() {
     const row = before(times, clock.time), next = Math.min(row + 1, times.length - 1);
@@ -261,8 +263,8 @@ function makeStage(THREE, data, array, clock, page) {
       trail.visible = !hidden.has(judged.name);
     }
     if (found && (!hidden.has('follow') || !centred)) {
-      centre.set(root.position.x, root.position.y, centred ? centre.z : 0.48 * tallness());
-      centred = true;
+      if (!centred) lookFrom(new THREE.Box3().setFromObject(root, true));
+      centre.set(root.position.x, root.position.y, centre.z);
     }
     ground.position.set(Math.round(centre.x), Math.round(centre.y), 0);
     sun.position.set(centre.x + 1.2, centre.y + 1.6, 4);
@@ -270,12 +272,12 @@ function makeStage(THREE, data, array, clock, page) {
     render();
   }
 
-  // Height of the robot [m]: its highest body over the ground, or twice that of its root.
-  function tallness() {
-    let highest = 1.3 * root.position.z;
-    root.updateMatrixWorld(true);
-    for (const body of bodies) if (body) highest = Math.max(highest, new THREE.Box3().setFromObject(body).max.z);
-    return Math.min(Math.max(highest, 0.2), 5);
+  // Chooses height and distance of the camera by the height and breadth of the robot.
+  function lookFrom(box) {
+    const breadth = box.isEmpty() ? 0 : Math.max(box.max.x - box.min.x, box.max.y - box.min.y);
+    centre.z = 0.48 * Math.min(Math.max(1.3 * root.position.z, box.max.z, 0.2), 5);
+    reach = Math.max(centre.z, 0.55 * Math.min(breadth, 5));
+    centred = true;
   }
 
   // ---- camera: drag turns, with shift or the right button moves; the wheel zooms ----
@@ -321,7 +323,7 @@ function makeStage(THREE, data, array, clock, page) {
     eye.shift.set(0, 0, (height - 1) * centre.z);
     // from above the robot hides its feet
     for (const skin of skins) Object.assign(skin, { transparent: name === 'above', opacity: name === 'above' ? 0.25 : 1 });
-    Object.assign(eye, { elevation, azimuth: azimuth + heading, distance: far * Math.max(centre.z, 0.1) });
+    Object.assign(eye, { elevation, azimuth: azimuth + heading, distance: far * reach });
     render();
   }
   for (const name of Object.keys(views)) {

@@ -225,9 +225,10 @@ def fall_alarm(
         ground = any(event.kind == 'impact' for event in events)
         end = 'the impact' if ground else 'the end of the recording, in which the robot falls'
         missed = ', but not when the robot fell' if found else ', although the robot fell'
-        sentence += f', {seconds(lead)} before {end}' if lead else missed
+        sentence += f' ({seconds(lead)} before {end})' if lead else missed
     when = '' if most < 1e-3 else f', at {instant(at)}'
-    sentence += f'; highest probability of a fall within {HORIZON:g} s: {percent(most)}{when}.'
+    highest = percent(most).replace('< ', 'below ')
+    sentence += f'. Highest probability of a fall within {HORIZON:g} s: {highest}{when}.'
     if known < 0.99 * scene.timeline.duration:
         sentence += f' It is known for {seconds(known)} of {seconds(scene.timeline.duration)}.'
     if scene.evaluation.fall_assumed is not None:
@@ -238,8 +239,8 @@ def fall_alarm(
     steps = len(landed) > 1 or not all(foot.loaded[largest] for foot in scene.evaluation.feet)
     if steps and most > LIKELY and fall is None and np.count_nonzero(landed <= at) < 2:
         sentence += (
-            ' Fewer than two steps were seen until then, so that no further one is counted on: '
-            'for a robot, or a human, that walks fast or runs the probability is far too high.'
+            ' Fewer than two steps had been seen by then, so no further one is expected: for a '
+            'robot or a human that walks fast or runs, the probability is far too high.'
         )
     return FallAlarmStatistics(
         count=len(found),
@@ -264,11 +265,15 @@ def _unknown(scene: Scene, doubts: Sequence[Finding]) -> FallAlarmStatistics | N
 
 def _cannot_say(why: str) -> FallAlarmStatistics:
     nan = np.nan
-    return FallAlarmStatistics(None, nan, 0.0, nan, nan, 0.0, nan, f'cannot say: {why}.')
+    return FallAlarmStatistics(
+        None, nan, 0.0, nan, nan, 0.0, nan, f'Fall alarm: cannot say, {why}.'
+    )
 
 
 def _raised(found: Sequence[Event]) -> str:
     if not found:
-        return 'none'
+        return 'No fall alarm'
     times = ', '.join(instant(event.begin) for event in found[:3])
-    return f'raised at {times}' + (f' and {len(found) - 3} times more' if len(found) > 3 else '')
+    return f'Fall alarm at {times}' + (
+        f' and {len(found) - 3} more times' if len(found) > 3 else ''
+    )

@@ -28,7 +28,7 @@ LEAST_TIME = 0.3
 
 _SENTENCES = {
     'hangs': 'repeats one value for {} while the robot moves',
-    'stops': 'brings no message for {}',
+    'stops': 'sends no message for {}',
     'lacks': 'has no value for {}',
 }
 
