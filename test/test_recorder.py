@@ -109,7 +109,7 @@ def test_a_topic_of_an_unknown_type_is_left_out_and_the_others_are_recorded(
         recorder._work(partial(recorder._record, '/own', 'own_msgs/msg/Own'))
     (sentence,) = said('warning')
     assert sentence == (
-        "/own is not recorded: The type own_msgs/msg/Own of topic '/own' is no standard one."
+        "/own is not recorded: The type own_msgs/msg/Own of topic '/own' is not a standard one."
     )
     numbers = Numbers(recorder)
     numbers.record(100)

@@ -157,7 +157,7 @@ def test_semicolons_and_decimal_commas(columns, tmp_path):
 def test_texts_are_no_numbers_and_unused_columns_are_listed(log, robot_file):
     with raising(ReplayError, 'no_number') as caught:
         evaluate_bag(log, robot_file(names=['l_knee'], positions='note'))
-    assert "'note' of table/msg/Row is no number but a string" in str(caught.value)
+    assert "'note' of table/msg/Row is not a number but a string" in str(caught.value)
     (found,) = [each for each in check(log, robot_file()).findings if 'not used' in each.sentence]
     assert 'note' in found.sentence
     assert 'vel_l_knee' in found.sentence

@@ -160,7 +160,7 @@ def test_all_bad_elements_are_listed_at_once():
         ('invalid_choice', at('ankle', 25)),
     ]
     assert str(refusal.value).splitlines()[1] == (
-        """  link 'base' (line 6): 'two' is no number, in <mass value="two">."""
+        """  link 'base' (line 6): 'two' is not a number, in <mass value="two">."""
     )
     many = extended('\n'.join(f'<link name="l{k}"><inertial/></link>' for k in range(100)))
     with raising(ModelError, 'invalid_model') as refusal:

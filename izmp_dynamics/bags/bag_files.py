@@ -145,8 +145,8 @@ def _open_plain(path: Path, head: bytes, scratch: Scratch) -> Storage:
     if not head:
         raise BagError(f"The bag file '{path}' is empty.", kind='empty_file', path=path)
     what = (
-        f"'{path}' is no bag: it begins neither like an mcap nor like a sqlite3 or Parquet file, "
-        'and is not called .csv.'
+        f"'{path}' is not a bag: it begins neither like an mcap nor like a sqlite3 or Parquet "
+        'file, and is not called .csv.'
     )
     raise BagError(what, kind='not_a_bag', path=path)
 

@@ -40,7 +40,7 @@ def example(msgtype: str, values: Mapping[str, Any] | None = None) -> Any:
     """
     if msgtype not in standard_types().fielddefs:
         raise BagError(
-            f"'{msgtype}' is no standard message type.", kind='unknown_type', msgtype=msgtype
+            f"'{msgtype}' is not a standard message type.", kind='unknown_type', msgtype=msgtype
         )
     message = _blank(msgtype)
     for path, value in (values or {}).items():

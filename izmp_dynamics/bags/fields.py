@@ -169,7 +169,7 @@ def _found(typestore: Any, msgtype: str, term: Term) -> Iterator[tuple[str, int 
     for path, index, base in _walk(typestore, '', (_NAME, msgtype), term.steps):
         if not base.startswith(('int', 'uint', 'float', 'bool', 'byte', 'char')):
             raise BagError(
-                f"'{term.path}' of {msgtype} is no number but a {base}.",
+                f"'{term.path}' of {msgtype} is not a number but a {base}.",
                 kind='no_number', field=term.path, msgtype=msgtype,
             )  # fmt: skip
         yield path, index, base
@@ -208,7 +208,7 @@ def _elements(
     if kind in (_BASE, _NAME):
         if step.begin is not None:
             raise BagError(
-                f"'{path}' is no array; leave out its brackets.", kind='no_array', field=path
+                f"'{path}' is not an array; leave out its brackets.", kind='no_array', field=path
             )
         yield from _walk(store, path, description, rest)
         return

@@ -111,11 +111,11 @@ def bag_place(path: Path, overwrite: bool) -> Place:
 def _foreign(path: Path) -> Obstacle | None:
     """Why a place must not be replaced; None if it is a bag and nothing else."""
     if path.is_symlink() or not path.is_dir():
-        return 'not_a_bag_folder', 'is not overwritten: it is no folder of a bag', path.name
+        return 'not_a_bag_folder', 'is not overwritten: it is not a folder of a bag', path.name
     try:
         text = read_regular_file(path / FILE, 2**24).decode('utf-8', errors='replace')
     except OSError:
-        return 'no_metadata', f'is not overwritten: it holds no {FILE}, so it is no bag', FILE
+        return 'no_metadata', f'is not overwritten: it holds no {FILE}, so it is not a bag', FILE
     if KEY not in text:
         return 'foreign_metadata', f'is not overwritten: its {FILE} is not that of a bag', FILE
     own = {FILE, *_further_files(path)}

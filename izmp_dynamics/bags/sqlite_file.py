@@ -97,7 +97,7 @@ class SqliteFile(Storage):
             hints = [*self.notes]
             if isinstance(error, sqlite3.DatabaseError) and 'malformed' in str(error):
                 hints += _recovery(path)
-            what = f"'{path}' is no readable rosbag2 database ({self._reason(error)})."
+            what = f"'{path}' is not a readable rosbag2 database ({self._reason(error)})."
             raise BagError(' '.join([what, *hints]), kind='not_rosbag2', path=path) from error
         except BaseException:
             self.close()
@@ -191,7 +191,7 @@ class SqliteFile(Storage):
         value: int | None
         (value,) = self._query(f'SELECT {which}(timestamp) FROM messages').fetchone()
         if value is not None and (not isinstance(value, int) or abs(value) >= FOREVER):
-            raise sqlite3.DatabaseError('its stamps are no times')
+            raise sqlite3.DatabaseError('its stamps are not times')
         return value
 
     def _read_channels(self) -> dict[int, Channel]:

@@ -100,7 +100,7 @@ class TableFile(Storage):
                 lines = [line for line in csv.reader(stream, delimiter=separator) if line]
         except (UnicodeDecodeError, csv.Error) as error:
             raise BagError(
-                f"'{self.path}' is no CSV file: {error}.", kind='not_a_table', path=self.path
+                f"'{self.path}' is not a CSV file: {error}.", kind='not_a_table', path=self.path
             ) from error
         if not lines:
             sentence = f"'{self.path}' has no rows; the first line names the columns."
@@ -205,7 +205,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any] | None]:
         table = library('pyarrow.parquet', 'Reading a Parquet file').read_table(path)
     except arrow.ArrowException as error:
         reason = str(error).splitlines()[0].rstrip('.')
-        sentence = f"'{path}' is no readable Parquet file: {reason}."
+        sentence = f"'{path}' is not a readable Parquet file: {reason}."
         raise BagError(sentence, kind='not_a_table', path=path) from error
     columns: dict[str, npt.NDArray[Any] | None] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):

@@ -72,9 +72,9 @@ def choose_types(channel: Channel, recorded: str, note: Callable[[str], None]) -
                 return installed_types(msgtype)
             except BagError as error:
                 raise BagError(
-                    f'the bag has no definition of {msgtype}, which is no standard type; source '
-                    'the workspace with its package, or convert the bag to mcap where it is '
-                    'installed (ros2 bag convert), which adds the definition.',
+                    f'the bag has no definition of {msgtype}, which is not a standard type; '
+                    'source the workspace with its package, or convert the bag to mcap where it '
+                    'is installed (ros2 bag convert), which adds the definition.',
                     kind='unknown_type', msgtype=msgtype,
                 ) from error  # fmt: skip
         if recorded.startswith(_HASH):

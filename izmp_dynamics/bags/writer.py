@@ -263,7 +263,7 @@ class BagWriter:
         """
         self._check_new(name)
         if msgtype not in standard_types().fielddefs:
-            what = f"The type {msgtype} of topic '{name}' is no standard one."
+            what = f"The type {msgtype} of topic '{name}' is not a standard one."
             raise BagError(what, kind='unknown_type', topic=name, msgtype=msgtype)
         with self._writing():
             if not self._recording:

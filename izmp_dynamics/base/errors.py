@@ -132,7 +132,7 @@ class SimulationError(IzmpError):
 
 
 class MissingDependencyError(IzmpError):
-    """An optional library is needed for what was asked.
+    """An optional library is needed for what was asked; raised `from` the error of its import.
 
     Attributes:
         library: its import name.
@@ -144,3 +144,9 @@ class MissingDependencyError(IzmpError):
         self.remedy = remedy
         message = f"{purpose} needs the library '{library}'; install it with: {remedy}"
         super().__init__(message, kind='missing_dependency')
+
+    def __str__(self) -> str:
+        cause = self.__cause__
+        if not isinstance(cause, ImportError) or isinstance(cause, ModuleNotFoundError):
+            return super().__str__()
+        return f'{super().__str__()} (it is there, but cannot be imported: {cause})'

@@ -58,13 +58,13 @@ class Reason(Enum):
     )  # fmt: skip
     NOT_FINITE = 'not_finite', 'value is not finite'
     TOO_LARGE = 'too_large', 'value is larger than any such sensor can read'
-    NO_ROTATION = 'no_rotation', 'orientation is no unit quaternion'
+    NO_ROTATION = 'no_rotation', 'orientation is not a unit quaternion'
     JOINT_APPEARED = 'joint_appeared', 'absent at the beginning, taken to be at zero throughout'
     JOINT_REPAIRED = 'joint_repaired', 'outlier, interpolated', _REPAIRED
     JOINT_FAULTY = 'joint_faulty', 'no trustworthy value at this instant'
     NO_JOINT = 'no_joint', 'message has no joint of the robot'
-    REPEATED = 'repeated', 'repeats the value before, so it is no new measurement'
-    HANGS = 'hangs', 'the signal hangs: it repeats one value while the robot moves', _STUCK
+    REPEATED = 'repeated', 'repeats the value before, so it is not a new measurement'
+    HANGS = 'hangs', 'the signal is stuck: it repeats one value while the robot moves', _STUCK
     NO_SAMPLE = 'no_sample', 'no sample at this instant', _INSTANTS
     INTERPOLATED = 'interpolated', 'interpolated to this instant', _INSTANTS
     NO_GROUND = 'no_ground', 'ground not known at this instant', _INSTANTS

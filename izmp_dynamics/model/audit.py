@@ -395,7 +395,7 @@ def _audit_mimic(
             'error',
             'mimic_of_no_movable_joint',
             where,
-            f"it mimics '{leader}', which is no movable joint.{question}",
+            f"it mimics '{leader}', which is not a movable joint.{question}",
         )
     if abs(gain) > LARGEST_NUMBER:
         yield Problem(

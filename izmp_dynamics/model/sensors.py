@@ -138,7 +138,7 @@ class Imu:
         'what the accelerometer reads in excess of the specific force, in the axes of the sensor; '
         'it is subtracted',
         default=(0.0, 0.0, 0.0), unit='m/s²', lower=-5.0, upper=5.0,
-        hint='metres per second squared, not g; gravity is no bias',
+        hint='metres per second squared, not g; gravity is not a bias',
     )  # fmt: skip
     delay: float | None = delay_setting(None)
     gyroscope_delay: float = setting(

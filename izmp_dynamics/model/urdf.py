@@ -196,7 +196,7 @@ def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
         raise ModelError(f'{name} {_XACRO}', kind='xacro', path=path)
     if root.tag != 'robot':
         raise ModelError(
-            f'{name} is no URDF: its outermost element is <{root.tag}>, not <robot>.',
+            f'{name} is not a URDF: its outermost element is <{root.tag}>, not <robot>.',
             kind='other_format', path=path, element=root.tag,
         )  # fmt: skip
     text = etree.tostring(root, encoding='unicode')
@@ -327,6 +327,7 @@ def _interpret(root: Any, name: str) -> Any:
             return urdf_types.URDF.from_xml_string(etree.tostring(root))
         except Exception as error:  # the library raises many kinds, all about the content
             cause = ' '.join(str(error).split())
-            raise ModelError(f'{name} is no valid URDF: {cause}.', kind='invalid_urdf') from error
+            what = f'{name} is not a valid URDF: {cause}.'
+            raise ModelError(what, kind='invalid_urdf') from error
         finally:
             xml_reflection.on_error = report

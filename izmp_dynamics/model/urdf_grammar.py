@@ -203,7 +203,7 @@ def _misread(text: str, attribute: _Attribute) -> tuple[str, str] | None:
     words = text.split()
     for word in words:
         if not _NUMBER.fullmatch(word):
-            return 'not_a_number', f"'{_short(word)}' is no number"
+            return 'not_a_number', f"'{_short(word)}' is not a number"
         value = abs(float(word))
         if not attribute.infinite and value > LARGEST_NUMBER:
             if math.isfinite(value):
