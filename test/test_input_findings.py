@@ -101,7 +101,7 @@ def test_an_ankle_of_the_other_sign_tilts_the_sole(corrupted):
 
     desk = corrupted(damage)
     found = {f.kind: f for f in check(desk.bag, load_robot_file(desk.robot)).findings}
-    assert 'the sign is the other one: r_ankle_roll' in found['legs_exchanged'].sentence
+    assert 'the sign is reversed: r_ankle_roll' in found['legs_exchanged'].sentence
 
 
 # ---- Signals that hang --------------------------------------------------------------------------

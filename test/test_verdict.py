@@ -103,8 +103,8 @@ def test_long_at_the_edge_is_said_whatever_the_verdict():
 
     assert near_the_edge(2.0).state == near_the_edge(0.6).state == 'stable'
     assert near_the_edge(2.0).sentence.endswith(
-        'from 3.11 s on: the soles rolled over their edges or rocked on them, or are described '
-        'too small.'
+        '(from 3.11 s on): the soles rolled over their edges or rocked on them, or their polygons '
+        'are too small.'
     )
     assert 'rocked' not in near_the_edge(0.6).sentence
 
@@ -248,7 +248,7 @@ def test_outside_for_long_without_falling_is_a_contradiction():
     evaluation = without(standing(offset=bump(2.0, 5.0, 0.25)), 'cop')
     verdict = verdict_of(evaluation)
     assert verdict.state == 'unclear'
-    assert 'and the robot does not fall' in verdict.sentence
+    assert 'yet the robot does not fall' in verdict.sentence
     assert 'held the robot' in verdict.advice
 
 
@@ -448,7 +448,7 @@ def test_a_verdict_that_is_not_known_to_the_end_says_up_to_when_it_is():
     verdict = summary.verdict
     assert (verdict.state, verdict.known_until) == ('stable', pytest.approx(7.0, abs=0.01))
     assert verdict.headline == 'Stable until 7.00 s'
-    assert 'From 7.00 s to the end, for 5.00 s, nothing is known' in verdict.sentence
+    assert 'From 7.00 s to the end (5.00 s) nothing is known' in verdict.sentence
     assert not any('From 7.00 s' in remark for remark in summary.remarks)
     (limit,) = check_limits(summary, Limits(verdict=('stable',)))
     assert not limit.met
