@@ -142,6 +142,29 @@ def test_the_load_of_a_foot_is_a_number(mapped, sound, key, stated, expected):
     assert not found.wrenches[:, [0, 1, 3, 4, 5]].any()
 
 
+def test_values_whose_names_are_elsewhere_are_refused_where_these_change():
+    kind = 'pal_statistics_msgs/msg/StatisticsValues'
+    STORE.register(get_types_from_msg('float64[] values\nuint32 names_version', kind))
+    joints = Joints(
+        'values', type=kind, names=('hip', 'knee'), positions='values[3:5]', clock='received'
+    )
+    signal = next(RobotFile('', joints=joints).signals())
+    layout = CdrLayout.of_message(STORE, kind, STORE.types[kind](np.zeros(6), 0))
+
+    def messages(*versions):
+        values = np.tile(np.arange(6.0), (len(versions), 1))
+        raws = layout.encode_rows(len(versions), {'values': values, 'names_version': versions})
+        stamps = np.arange(len(versions)) + 1
+        raws = Raws.of([row.tobytes() for row in raws])
+        return RawMessages('/values', kind, stamps, raws, CdrDecoder(STORE, kind))
+
+    reader = MappedMessages(signal, STORE)
+    found = reader.read(messages(2, 2, 2), ('hip', 'knee'))
+    np.testing.assert_array_equal(found.positions, [[3.0, 4.0]] * 3)
+    with raising(BagError, 'names_changed'):
+        reader.read(messages(3, 3), ('hip', 'knee'))
+
+
 def test_joints_are_named_in_the_order_of_the_messages(mapped, sound, tmp_path):
     bag = sound.copy().write(tmp_path / 'bag')
     names = list(sound[JOINTS].like['name'])

@@ -402,12 +402,14 @@ class MappedReader(MessageReader):
 
         def foot(raw: bytes) -> tuple[int, SixSample]:
             given = take(raw)
-            wrench = messages.wrenches(messages.scaled(given))
-            return messages.stamp(given, received()), SixSample(frame, wrench)
+            values = messages.scaled(given)
+            messages.require_mode(values)
+            return messages.stamp(given, received()), SixSample(frame, messages.wrenches(values))
 
         def imu(raw: bytes) -> tuple[int, ImuSample]:
             given = take(raw)
             values = messages.scaled(given)
+            messages.require_mode(values)
             orientation = messages.orientations(values)
             absent = orientation is None or not any(orientation.tolist())
             sample = ImuSample(frame, values[:6], None if absent else orientation)

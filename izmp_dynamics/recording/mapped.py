@@ -94,6 +94,9 @@ class CounterClock:
 
 
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
+_VERSION = 'names_version'
+"""Field of messages whose values are named in another topic, as those of pal_statistics are."""
+
 _MOST_LAYOUTS = 64
 
 _Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
@@ -140,6 +143,11 @@ class MappedMessages:
             self._places[key] = slice(width, width + numbers.width)
             terms += part
             width += numbers.width
+        self._version: float | None = None
+        if _VERSION in dict(typestore.fielddefs[self._map.type][1]):
+            self._places[_VERSION] = slice(width, width + 1)
+            terms += parse(_VERSION)
+            width += 1
         self._counter: CounterClock | None = None
         if self._map.clock.path != RECEIVED:
             terms += self._clock(typestore, signal.topic, {} if clocks is None else clocks)
@@ -205,8 +213,8 @@ class MappedMessages:
         frames = {frame_of(group.layout) for group in decoded.groups} - {''}
         stamps = self.stamps(values, received)
         stamped = stamps, received, tuple(sorted(frames)), decoded.broken, decoded.fault
+        self.require_mode(values)
         if self.names:
-            self.require_mode(values)
             return self._joints(stamped, values, joint_names)
         if self.of_foot:
             return WrenchBatch(*stamped, self.wrenches(values))
@@ -256,11 +264,23 @@ class MappedMessages:
                 )  # fmt: skip
 
     def require_mode(self, values: Array) -> None:
-        """Refuse numbers (…, n) of joints in a mode in which they are not those of the joints.
+        """Refuse numbers (…, n) that are not those which the robot file means.
 
         Raises:
-            BagError: it is such a mode in some messages.
+            BagError: joints are in another mode, or the places of the values changed.
         """
+        place = self._places.get(_VERSION)
+        if place is not None and values.size:
+            versions = np.ravel(values[..., place])
+            before = versions[0] if self._version is None else self._version
+            self._version = float(versions[-1])
+            if (versions != before).any():
+                raise BagError(
+                    f'{self._key}: {_VERSION} changes from {before:g}: from there on the values '
+                    'of this topic have other names, which are in another topic, and with them '
+                    'other places. Record without that, or cut the recording there.',
+                    kind='names_changed', key=self._key,
+                )  # fmt: skip
         place = self._places.get('must_be_zero')
         if place is None or not (wrong := values[..., place] != 0.0).any():
             return
