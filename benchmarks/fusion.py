@@ -6,22 +6,28 @@ biped31 walks with encoders of 16 bit, the noise of an MTi-20, 1 N of offset in 
 and 1 % too much mass of the trunk in its model, at a bus of 125 Hz: without a push, with three of
 40 or 10 N for 0.1 s, with 12 N for 10 s, and falling after 150 N while 20 N push again. Prints for
 each kind how many pushes are found within 15 ms, the largest and median errors of magnitude,
-direction, begin and duration, and how many more are reported in how much time; then the RMS
+direction, begin, duration and line of action, how long after the begin is the first instant that
+the fused estimate counts as pushed, and how many more are reported in how much time; then the RMS
 error (x, y) of the IZMP by MR-AD, of the CoP and of both together about the true ZMP seen through
-the filter, and the mean square of the last in its own standard deviations (2 would be right).
+the filter, and mean squares in their own standard deviations from 4 s on: of that error (2 would
+be right), of the contact wrench and of the external wrench (6).
 """
 
 import argparse
 import shutil
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 from xml.etree import ElementTree
 
 import numpy as np
 from verdict_cases import biped31
 
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.estimation.fusion import Fused
 from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.pipeline.fusing import FusionStage
 from izmp_dynamics.signals.matched_filter import bandwidth, matched_means
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.pushes import external_forces
@@ -55,7 +61,7 @@ NEAR = 0.015
 
 
 def walked(robot, file, kind, seed, bag):
-    """Evaluation of a walk, its pushes with their begins after the first instant [s], true ZMP."""
+    """Evaluation of a walk, its pushes with their begins [s], and the truth."""
     rng = np.random.default_rng([seed, list(KINDS).index(kind)])
     parameters = WalkParameters(
         steps=50 if kind == 'constant' else 24,
@@ -82,7 +88,7 @@ def walked(robot, file, kind, seed, bag):
     )
     shutil.rmtree(bag, ignore_errors=True)
     record(with_errors(run, robot.file, errors, seed), robot.file, bag)
-    evaluation = evaluate_bag(bag, file)
+    evaluation, fused = fused_of(bag, file)
     step = robot.plant.physics.time_step
     first = (int(evaluation.stamps[0]) - int(run.stamps[0])) * 1e-9
     truth = []
@@ -91,33 +97,80 @@ def walked(robot, file, kind, seed, bag):
         if row < len(run):
             heading = run.truth.root.rotation[row, :, 0]  # the soles' too
             truth.append((row * step - first, push.duration, push.force, heading))
-    return evaluation, truth, true_point(run, evaluation)
+    return evaluation, truth, Checked(run, evaluation, fused)
 
 
-def true_point(run, evaluation):
-    """ZMP (K, 3) of the forces that the ground exerts, through the filter of an evaluation."""
-    width = bandwidth(evaluation.filter_bandwidth)
-    seen = matched_means(run.stamps, run.truth.ground_wrench, width, 0.1, second=False).value
-    rows = np.minimum(np.searchsorted(run.stamps, evaluation.stamps), len(run) - 1)
-    wrench = ContactWrench.from_array(seen[rows])
-    return zero_moment_point(wrench, evaluation.normal, evaluation.ground_point, 5.0)
+def fused_of(bag, file):
+    """Evaluation and fused estimate of a bag."""
+    parts, push = [], FusionStage.push
+
+    def kept(stage, *given):
+        results = push(stage, *given)
+        if results.fused is not None:
+            parts.append(replace(results.fused, point_covariance=None))
+        return results
+
+    with patch.object(FusionStage, 'push', kept):
+        evaluation = evaluate_bag(bag, file)
+    return evaluation, Fused.joined(parts)
 
 
-def print_points(evaluations):
-    """Errors of all evaluations with their true ZMP."""
+class Checked:
+    """Estimates of a walk beside the truth, seen through the filter."""
+
+    def __init__(self, run, evaluation, fused):
+        rows = np.minimum(np.searchsorted(run.stamps, evaluation.stamps), len(run) - 1)
+        width = bandwidth(evaluation.filter_bandwidth)
+        ground, self.applied = (
+            matched_means(run.stamps, wrench, width, 0.1, second=False).value[rows]
+            for wrench in (run.truth.ground_wrench, run.truth.applied_wrench)
+        )
+        self.evaluation, self.fused = evaluation, fused
+        zmp = zero_moment_point(
+            ContactWrench.from_array(ground), evaluation.normal, evaluation.ground_point, 5.0
+        )
+        tracks = evaluation.tracks | {'fusion': evaluation.fusion}
+        self.points = {name: tracks[name].point - zmp for name in ('mr_ad', 'cop', 'fusion')}
+        late = evaluation.time > LEARNED
+        self.squares = tuple(
+            squares_of(error[late], covariance[late])
+            for error, covariance in (
+                (self.points['fusion'][:, :2], evaluation.fusion_covariance[:, :2, :2]),
+                (fused.contact - ground, fused.covariance),
+                (fused.external - self.applied, fused.external_covariance),
+            )
+        )
+
+    def line(self, begin, duration):
+        """Where the true line of action is nearest to the CoM, forward, left and up [m]."""
+        row = np.searchsorted(self.evaluation.time, begin + 0.5 * duration)
+        force, moment = self.applied[row].reshape(2, 3)
+        moment = moment - np.cross(self.evaluation.com[row], force)
+        return self.evaluation.nif_R_root()[row] @ np.cross(force, moment) / (force @ force)
+
+    def seen_after(self, begin, duration):
+        """Time from the begin of a push to the first instant that counts as pushed [s]."""
+        time = self.evaluation.time
+        acts = (time > begin - NEAR) & (time < begin + duration + NEAR) & self.fused.pushed
+        return time[acts][0] - begin if acts.any() else np.nan
+
+
+def squares_of(error, covariance):
+    """Squares of errors (K, n) in standard deviations, where they are known."""
+    known = np.isfinite(error).all(axis=1) & np.isfinite(covariance).all(axis=(1, 2))
+    solved = np.linalg.solve(covariance[known], error[known, :, None])[:, :, 0]
+    return np.sum(solved * error[known], axis=1)
+
+
+def print_points(checked):
+    """Errors of the IZMP, and mean squares of errors in standard deviations."""
     for name in ('mr_ad', 'cop', 'fusion'):
-        tracks = [(e.fusion if name == 'fusion' else e.tracks[name], z) for e, z in evaluations]
-        errors = np.concatenate([track.point - z for track, z in tracks])
+        errors = np.concatenate([each.points[name] for each in checked])
         x, y, _ = 1e3 * np.sqrt(np.nanmean(errors**2, axis=0))
         print(f'  {name}: {x:.2f}, {y:.2f} mm', end='')
-    squares = []
-    for evaluation, z in evaluations:
-        error = (evaluation.fusion.point - z)[:, :2]
-        known = np.isfinite(error).all(axis=1) & (evaluation.time > LEARNED)
-        covariance = evaluation.fusion_covariance[known, :2, :2]
-        solved = np.linalg.solve(covariance, error[known, :, None])[:, :, 0]
-        squares.append(np.sum(solved * error[known], axis=1))
-    print(f'; mean square {np.concatenate(squares).mean():.2f}', flush=True)
+    squares = zip(*(each.squares for each in checked), strict=True)
+    izmp, contact, external = (np.concatenate(part).mean() for part in squares)
+    print(f'; mean squares {izmp:.2f} of 2, {contact:.1f} and {external:.1f} of 6', flush=True)
 
 
 def main():
@@ -140,10 +193,10 @@ def main():
     for kind in options.kinds:
         errors, count, more, minutes, points = [], 0, 0, 0.0, []
         for seed in range(options.seed, options.seed + options.walks):
-            evaluation, truth, zmp = walked(
+            evaluation, truth, checked = walked(
                 robot, file, kind, seed, options.folder / f'bag_{kind}'
             )
-            points.append((evaluation, zmp))
+            points.append(checked)
             left = list(external_forces(Scene(evaluation)).pushes)
             minutes += float(evaluation.time[-1]) / 60.0
             count += len(truth)
@@ -159,10 +212,12 @@ def main():
                         abs(np.degrees((off + np.pi) % (2.0 * np.pi) - np.pi)),
                         1e3 * abs(push.start - begin),
                         1e3 * abs(push.duration - duration),
+                        1e3 * np.linalg.norm(push.point - checked.line(begin, duration)),
+                        1e3 * checked.seen_after(begin, duration),
                     ))  # fmt: skip
             more += len(left)
         print(f'{kind}: {len(errors)} of {count} found; {more} more in {minutes:.1f} min', end='')
-        units = ('N', '°', 'ms begin', 'ms duration')
+        units = ('N', '°', 'ms begin', 'ms duration', 'mm line', 'ms seen')
         for unit, column in zip(units, zip(*errors, strict=True), strict=bool(errors)):
             print(f'; {np.median(column):.2f}, ≤ {max(column):.2f} {unit}', end='')
         print()

@@ -49,15 +49,18 @@ def live(evaluation, up=None, falls=None):
 
 def judged(evaluation, up=None, falls=None, sensors=()):
     """What is found in the last seconds of an evaluation."""
+    recent = Recent(robot_of(evaluation, sensors), evaluation.total_mass, com=lambda q: q)
+    for k, instant in enumerate(instants(evaluation, up)):
+        recent.see(instant._replace(fall=None if falls is None else falls[k]))
+    return recent.judge(recent.snapshot())
+
+
+def robot_of(evaluation, sensors=()):
     feet = [
         SimpleNamespace(name=foot.name, wrench=None, sensors=sensors, normal_only=bool(sensors))
         for foot in evaluation.feet
     ]
-    robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
-    recent = Recent(robot, evaluation.total_mass, com=lambda q: q)
-    for k, instant in enumerate(instants(evaluation, up)):
-        recent.see(instant._replace(fall=None if falls is None else falls[k]))
-    return recent.judge(recent.snapshot())
+    return SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
 
 
 def tipped(evaluation, start=6.0, within=0.6):
@@ -88,9 +91,9 @@ def test_a_robot_that_tips_over_with_its_soles_falls_where_the_vertical_is_known
     assert not {event.kind for event in live(evaluation)} & set(FALL)
 
 
-def pushed(evaluation, at):
-    """A push of 60 N for 0.2 s."""
-    within = (evaluation.time >= at) & (evaluation.time < at + 0.2)
+def pushed(evaluation, at, duration=0.2):
+    """A push of 60 N."""
+    within = (evaluation.time >= at) & (evaluation.time < at + duration)
     wrench = evaluation.tracks['mr_ad'].wrench.copy()
     wrench[within, :3] += 60.0 * evaluation.nif_R_root()[within, 0]
     tracks = evaluation.tracks | {'mr_ad': replace(evaluation.tracks['mr_ad'], wrench=wrench)}
@@ -102,6 +105,22 @@ def test_a_push_is_found():
     (push,) = [e for e in live(evaluation) if e.kind == 'push']
     assert (push.begin, push.end) == pytest.approx((5.0, 5.2), abs=0.03)
     assert push.size == pytest.approx(60.0, rel=0.1)
+
+
+def test_a_force_that_fills_the_seconds_that_are_judged_is_still_a_push():
+    """Of 60 N from 12 s on, judged every 5 s; its begin lies before the last 8 s."""
+    evaluation = pushed(standing(24.0), 12.0, 99.0)
+    recent = Recent(robot_of(evaluation), evaluation.total_mass, com=lambda q: q)
+    found = []
+    for k, instant in enumerate(instants(evaluation)):
+        recent.see(instant)
+        if k % 625 == 624:
+            judged = recent.judge(recent.snapshot())
+            start = (judged.first - int(evaluation.stamps[0])) / 1e9
+            found += [(start + e.begin, e.size) for e in judged.events if e.kind == 'push']
+    assert len(found) == 2
+    for begin, size in found:
+        assert (begin, size) == (pytest.approx(12.0, abs=0.03), pytest.approx(60.0, rel=0.02))
 
 
 def test_sentences_count_from_the_first_instant_and_state_the_stamp():

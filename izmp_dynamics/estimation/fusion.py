@@ -55,7 +55,16 @@ SPANS = (0.02, 0.1, CELL / NANOSECONDS)
 MOST_PUSHED = 0.1
 """Part of a cell at rest in which r may be large, as when a foot lands [-]."""
 
-_EXACT = 0.01  # part of the prior standard deviation that no scatter is below
+MOST_NOISE = 2.0
+"""Variance of fast r over the predicted one from which on the rest is an error of the model."""
+
+FAST = 0.05
+"""What differs from instants so long before and after it is fast, as noise is [s]."""
+
+ASSUMED = 6.0
+"""The assumed random walk counts as so many measured changes of forces, and of moments."""
+
+_EXACT = 0.003  # part of the prior standard deviation that no scatter is below
 _FEWEST = 4  # instants of a cell
 _OUTLYING = 3.0  # cells that scatter by more times the median tell nothing
 
@@ -141,6 +150,7 @@ class _Rows(NamedTuple):
 
 class _Cell(NamedTuple):
     scatter: Array  # (6, 6) of r
+    noise: Array  # (6, 6) the part of it that is fast
     squares: Array  # (2, 3) mean squares of the means of the forces over shorter `SPANS`
     change: Array  # (6,) half the square by which the mean gap differs from that before
     instants: int
@@ -162,6 +172,7 @@ class Fusion:
         self._cells: deque[_Cell] = deque(maxlen=KEPT)
         self._predicted: deque[Array] = deque(maxlen=KEPT)
         self._swings: dict[int, Array] = {}
+        self._compared = np.full((2, 2), ASSUMED)
         self._closed = 0
         self._rows: list[_Rows] = []
         self._waiting: tuple[Array, Array] | None = None
@@ -183,8 +194,11 @@ class Fusion:
         self._close()
         for foot, excess, scatter, noise in swings:
             rows = slice(6 * (1 + foot), 6 * (2 + foot))
+            H = np.eye(len(self.bias))[rows]
+            if foot in self._swings:
+                self._compare(excess - H @ self.bias, H @ self.spread @ H.T + noise)
             self._swings[foot] = scatter
-            self._learn(np.eye(len(self.bias))[rows], excess, noise)
+            self._learn(H, excess, noise)
         if self._closed and np.isfinite(predicted).all():  # live, no rate is known before
             self._predicted.append(predicted)
         if np.isfinite(maps).all():
@@ -216,15 +230,18 @@ class Fusion:
 
     def _combine(self, maps: Array) -> None:
         """Find gain and covariances for maps (F, 6, 6)."""
-        P, M, units = self.spread, np.concatenate(maps, axis=1), self._sigma**2
+        M, units = np.concatenate(maps, axis=1), self._sigma**2
+        drift = np.tile(np.repeat(self._compared[0] / self._compared[1], 3), 1 + len(maps))
+        P = self.spread * np.sqrt(np.outer(drift, drift))
         least = np.diag((_EXACT * self._sigma) ** 2)
         noise = np.mean(self._predicted, axis=0) if self._predicted else np.zeros((12, 12))
         moved, feet, both = noise[:6, :6], noise[6:, 6:], noise[6:, :6]
         swings = sum((maps[k] @ s @ maps[k].T for k, s in self._swings.items()), least)
         feet = feet + swings * max(0.0, 1.0 - _size(feet, units) / _size(swings, units))
-        known, scatter = moved + feet - both - both.T, self._scatter()
-        part = _size(scatter, units) / _size(known, units)
-        factor, rest = min(part, 1.0), max(0.0, 1.0 - 1.0 / part) * scatter
+        known, (scatter, fast) = moved + feet - both - both.T, self._scatter()
+        part = _size(fast, units) / _size(known, units)
+        factor = min(part, MOST_NOISE)
+        rest = _positive(scatter - factor / part * fast, self._sigma)
         H = np.concatenate([np.eye(6), -M], axis=1)
         S = factor * known + rest + H @ P @ H.T
         C = factor * feet + M @ P[6:, 6:] @ M.T
@@ -239,15 +256,23 @@ class Fusion:
             usual = np.median(squares, axis=0)
         self._limits = np.sqrt(floor + usual)
 
-    def _scatter(self) -> Array:
-        """(6, 6) covariance of r in the last cells."""
+    def _compare(self, change: Array, covariance: Array) -> None:
+        """Compare by how much an offset (6,) has changed with the covariance (6, 6) of that."""
+        for k, rows in enumerate((slice(3), slice(3, 6))):
+            solved = np.linalg.solve(covariance[rows, rows], change[rows])
+            self._compared[:, k] += change[rows] @ solved, 3.0
+
+    def _scatter(self) -> tuple[Array, Array]:
+        """(6, 6) covariance of r in the last cells, and its part that is noise."""
         least = np.diag((_EXACT * self._sigma) ** 2)
         if not self._cells:
-            return least + np.diag((self._sigma / NO_NOISE) ** 2)
+            unknown = least + np.diag((self._sigma / NO_NOISE) ** 2)
+            return unknown, unknown
         scatters = np.array([cell.scatter for cell in self._cells])
         sizes = np.trace(scatters / np.outer(self._sigma, self._sigma), axis1=1, axis2=2)
-        usual: Array = scatters[sizes <= _OUTLYING * np.median(sizes)].mean(axis=0)
-        return least + usual
+        usual = sizes <= _OUTLYING * np.median(sizes)
+        fast = np.array([cell.noise for cell in self._cells])[usual].mean(axis=0)
+        return least + scatters[usual].mean(axis=0), least + fast
 
     def _judged(self, stamps: Stamps, force: Array) -> Mask:
         """(K,) whether the external forces (K, 3) up to an instant are no noise."""
@@ -288,7 +313,8 @@ class Fusion:
         change = np.zeros(6) if self._before is None else gap - self._before
         squares = _squares(rows.stamps[known], rows.gap[known, :3])
         scatter = left.T @ left / len(left) + 0.5 * np.outer(change, change)
-        self._cells.append(_Cell(scatter, squares, 0.5 * change**2, len(left)))
+        noise = _noise(rows.stamps[counts], left)
+        self._cells.append(_Cell(scatter, noise, squares, 0.5 * change**2, len(left)))
         self._closed, self._before = self._closed + 1, gap
         M = np.concatenate(rows.maps[counts].mean(axis=0), axis=1)
         level = gap, np.concatenate([np.eye(6), -M], axis=1)
@@ -301,7 +327,7 @@ class Fusion:
 
     def _mean_scatter(self) -> Array:
         """(6, 6) covariance of the mean of r over a cell: half the square of its changes."""
-        scatter, units = self._scatter(), self._sigma**2
+        scatter, units = self._scatter()[0], self._sigma**2
         if len(self._cells) < 2:
             return scatter
         change = np.mean([cell.change for cell in self._cells], axis=0) * len(self._cells)
@@ -326,6 +352,22 @@ class Fusion:
 
 def _size(covariance: Array, units: Array) -> float:
     return float(np.sum(np.diag(covariance) / units))
+
+
+def _noise(stamps: Stamps, values: Array) -> Array:
+    """(6, 6) covariance of what is fast in values (K, 6): of differences of three instants."""
+    lag = max(1, round(FAST * NANOSECONDS * (len(stamps) - 1) / float(stamps[-1] - stamps[0])))
+    bends = values[2 * lag :] - 2.0 * values[lag:-lag] + values[: -2 * lag]
+    noise: Array = bends.T @ bends / 6.0 / max(len(bends), 1)
+    return noise
+
+
+def _positive(covariance: Array, sigma: Array) -> Array:
+    """What of a difference of covariances (6, 6) is positive, in units of sigma (6,)."""
+    sizes, axes = np.linalg.eigh(covariance / np.outer(sigma, sigma))
+    axes *= sigma[:, None] * np.sqrt(np.maximum(sizes, 0.0))
+    positive: Array = axes @ axes.T
+    return positive
 
 
 def _squares(stamps: Stamps, force: Array) -> Array:

@@ -227,6 +227,19 @@ def running_mean(values: Array, count: int) -> Array:
     return means
 
 
+def means_of(values: Array, count: int) -> Array:
+    """Means of `count` consecutive values (K, d), of fewer where less than `count` are known.
+
+    Means over less time differ more.
+    """
+    span, means = 2 * count, np.empty((0, values.shape[1]))
+    while len(means) < count and span > 1:
+        span //= 2
+        means = running_mean(values, span)
+        means = means[finite_rows(means)]
+    return means
+
+
 def significance(
     time: Array,
     values: Array,
@@ -257,11 +270,7 @@ def significance(
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
     for rows in np.unique(lengths).tolist():
-        span, others = 2 * rows, np.empty((0, values.shape[1]))
-        while len(others) < rows and span > 1:  # means over less time differ more
-            span //= 2
-            others = running_mean(calm, span)
-            others = others[finite_rows(others)]
+        others = means_of(calm, rows)
         if len(others) < rows:
             continue  # nothing to compare with
         background = Background.of(others, floor)

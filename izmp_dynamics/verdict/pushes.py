@@ -1,18 +1,27 @@
 """Pushes in the report: time, magnitude and direction of external forces on the robot."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, finite_rows
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import seconds as seconds_of
+from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.signals.matched_filter import bandwidth
-from izmp_dynamics.verdict.errors import LEAST_SIGMA, significance
+from izmp_dynamics.verdict.errors import LEAST_SIGMA, means_of, significance
 from izmp_dynamics.verdict.events.contact import LANDING
 from izmp_dynamics.verdict.events.event import from_where
-from izmp_dynamics.verdict.formatting import instant, newtons, plain, seconds, times
+from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Mask, changes
+
+MOST_OFF = 0.25
+"""The line of action of a push that is less well known, with 2 σ, is not told [m]."""
+
+_SIDES = (('ahead of', 'behind'), ('to the left of', 'to the right of'), ('above', 'below'))
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -33,6 +42,9 @@ class PushStatistics:
         uncertainty: of the magnitude [N]: by how much the means of its halves differ from it, and
             two of these standard deviations.
         time_sigma: standard deviation of its start and of its end [s].
+        point: (3,) where its line of action comes nearest to the centre of mass: ahead, to the
+            left and above it [m]; NaN where it is not known.
+        point_sigma: standard deviation of that [m].
     """
 
     start: float
@@ -43,6 +55,8 @@ class PushStatistics:
     significance: float
     uncertainty: float
     time_sigma: float
+    point: tuple[float, float, float] = (np.nan, np.nan, np.nan)
+    point_sigma: float = np.nan
 
     @property
     def force(self) -> Array:
@@ -58,6 +72,21 @@ class PushStatistics:
     def described(self) -> str:
         """Where it came from and how large it was, e.g. 'from behind with 42.0 N'."""
         return f'{from_where(self.force)} with {newtons(self.size)}'
+
+    @property
+    def line(self) -> str:
+        """Where its line of action passes, e.g. ', along a line 0.12 m above the centre of mass'.
+
+        Empty where that is not known within `MOST_OFF`.
+        """
+        error, sides = 2.0 * self.point_sigma, zip(self.point, _SIDES, strict=True)
+        if not error < MOST_OFF:
+            return ''
+        least = max(error, 0.25 * float(np.linalg.norm(self.point)))
+        away = [side for side in sides if abs(side[0]) > least]
+        words = [f'{mm(abs(part))} {names[part < 0]}' for part, names in away]
+        where = f'along a line {" and ".join(words)}' if words else 'through'
+        return f', {where} the centre of mass (± {mm(error)})'
 
 
 @dataclass(frozen=True)
@@ -92,53 +121,120 @@ class ExternalForces:
         return max(near, key=lambda push: push.size, default=None)
 
 
-def external_forces(scene: Scene) -> ExternalForces:
+class Gap(NamedTuple):
+    """What motion and feet differ by at K instants, forward, to the left and up; NaN: not known.
+
+    Attributes:
+        stamps: (K,) [ns].
+        force: (K, 3) [N].
+        moment: (K, 3) about the centre of mass [N·m].
+        exchanged: (K,) whether a foot lands or lifts off within `LANDING`.
+    """
+
+    stamps: Stamps
+    force: Array
+    moment: Array
+    exchanged: Mask
+
+    @classmethod
+    def of(cls, scene: Scene) -> 'Gap | None':
+        """That of an evaluation.
+
+        Nothing is known while the robot lies: then the ground acts on more than the feet. None
+        where it stands on a foot of which it is not known where it is, or without whole wrenches.
+        """
+        evaluation = scene.evaluation
+        force, tracks = evaluation.external_force, evaluation.tracks
+        if force is None or scene.foot_pose_unknown:
+            return None
+        known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
+
+        def seen(rows: slice) -> tuple[Array, ...]:
+            gap = tracks['mr_ad'].wrench[rows] - tracks['cop'].wrench[rows]
+            moment = gap[:, 3:] - np.cross(evaluation.com[rows], gap[:, :3])
+            both = (scene.seen_upright(each, rows) for each in (force[rows], moment))
+            return tuple(np.where(known[rows, None], each, np.nan) for each in both)
+
+        forces, moments = scene.columns.by_blocks(len(known), seen)
+        return cls(evaluation.stamps, forces, moments, _exchanges(scene))
+
+    def after(self, earlier: 'Gap | None', span: float) -> 'Gap':
+        """This one behind what an earlier one has of the time [s] before its end."""
+        if earlier is None:
+            return self
+        since = self.stamps[-1] - round(span * NANOSECONDS)
+        kept = (earlier.stamps < self.stamps[0]) & (earlier.stamps >= since)
+        return Gap._make(np.concatenate([a[kept], b]) for a, b in zip(earlier, self, strict=True))
+
+
+def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     """Find the pushes of an evaluation, and what only looks like one.
 
-    Not while the robot lies: then the ground acts on more than the feet. Nor where it stands on a
-    foot of which it is not known where it is.
+    Args:
+        scene: the evaluation.
+        gap: its `Gap`, maybe behind earlier instants; None: that of the scene.
     """
-    force, stamps = scene.evaluation.external_force, scene.evaluation.stamps
-    if force is None or scene.foot_pose_unknown:
+    gap = gap or Gap.of(scene)
+    if gap is None or not len(gap.stamps):
         return ExternalForces()
-    known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
-
-    def seen(rows: slice) -> Array:
-        return np.where(known[rows, None], scene.seen_upright(force[rows], rows), np.nan)
-
-    level = scene.columns.by_blocks(len(stamps), seen)
+    stamps, force, first = gap.stamps, gap.force, int(scene.evaluation.stamps[0])
     found, rest = find_forces(
-        stamps, level, scene.weight, bandwidth(scene.evaluation.filter_bandwidth)
+        stamps, force, scene.weight, bandwidth(scene.evaluation.filter_bandwidth)
     )
-    level -= rest  # what a tilted IMU or an offset leaves throughout
+    force = force - rest  # what a tilted IMU or an offset leaves throughout
     events = []
     for push in found:
-        first, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
-        events.append((first, max(stop, first + 1)))
-    sizes, stands_out = significance(
-        scene.timeline.time, level, events, LEAST_PART * scene.weight / LEAST_SIGMA
-    )
-    exchanged = _exchanges(scene)
-    for k, rows in enumerate(slice(*event) for event in events):
-        stands_out[k] &= not _is_of_contact(level[rows], exchanged[rows])
-    forces = [
-        PushStatistics(
-            (push.start - int(stamps[0])) / NANOSECONDS,
+        begin, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
+        events.append((begin, max(stop, begin + 1)))
+    floor = LEAST_PART * scene.weight / LEAST_SIGMA
+    sizes, stands_out = significance(seconds_of(stamps), force, events, floor)
+    points = _lines(force, gap.moment, events)
+    pushes: list[PushStatistics] = []
+    errors: list[PushStatistics] = []
+    for push, event, size, large, (point, sigma) in zip(
+        found, events, sizes.tolist(), stands_out.tolist(), points, strict=True
+    ):
+        rows = slice(*event)
+        one = PushStatistics(
+            (push.start - first) / NANOSECONDS,
             push.duration,
             float(push.force[0]),
             float(push.force[1]),
             float(push.force[2]),
-            float(size),
-            _between_halves(level[slice(*event)]) + 2.0 * push.size / float(size),
+            size,
+            _between_halves(force[rows]) + 2.0 * push.size / size,
             push.time_sigma,
+            point,
+            sigma,
         )
-        for push, size, event in zip(found, sizes, events, strict=True)
-    ]
-    pushes, errors = (
-        tuple(force for force, is_push in zip(forces, stands_out, strict=True) if is_push == one)
-        for one in (True, False)
-    )
-    return ExternalForces(pushes, errors)
+        if push.end >= first:
+            is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
+            (pushes if is_push else errors).append(one)
+    return ExternalForces(tuple(pushes), tuple(errors))
+
+
+def _lines(
+    force: Array, moment: Array, events: list[tuple[int, int]]
+) -> Iterator[tuple[tuple[float, float, float], float]]:
+    """Where the line of action of each event comes nearest to the centre of mass, and its σ [m].
+
+    Args:
+        force: (K, 3) above its level [N].
+        moment: (K, 3) about the centre of mass [N·m].
+        events: first and one-past-last row of each.
+    """
+    if not events:
+        return
+    rest = np.array(moment)
+    for event in events:
+        rest[slice(*event)] = np.nan
+    level = np.array([median(axis) for axis in rest.T])
+    for event in events:
+        F, M = (np.array([*map(mean, each[slice(*event)].T)]) for each in (force, moment))
+        off = np.abs(means_of(rest, event[1] - event[0]) - level)
+        sigma = np.linalg.norm([MAD_TO_SIGMA * median(axis) for axis in off.T])
+        x, y, z = (np.cross(F, M - level) / (F @ F)).tolist()
+        yield (x, y, z), float(sigma / np.linalg.norm(F))
 
 
 def _between_halves(force: Array) -> float:
@@ -175,8 +271,8 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     remarks = tuple(
         f'An external force pushed the robot {push.described} (± '
         f'{newtons(push.uncertainty)}) for {seconds(push.duration)} at '
-        f'{instant(push.start)}, {plain(push.significance, 0)} times the standard deviation of '
-        'the unexplained force in the rest of the log.'
+        f'{instant(push.start)}{push.line}, {plain(push.significance, 0)} times the standard '
+        'deviation of the unexplained force in the rest of the log.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:

@@ -19,6 +19,7 @@ from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instants_since
+from izmp_dynamics.verdict.pushes import Gap
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 from izmp_dynamics.verdict.timeline import Mask
@@ -28,6 +29,9 @@ SPAN = 8.0
 
 LEAST = 4.0
 """Time from which on it is [s]."""
+
+OF_PUSHES = 60.0
+"""Time in which pushes are looked for: what lasts for half of it is taken for a bias [s]."""
 
 LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foot_force', 'push')
 """Kinds of findings of the report that the last seconds are enough for."""
@@ -95,6 +99,7 @@ class Recent:
         self._robot, self._total_mass, self._com = robot, total_mass, com
         self._instants: deque[Instant] = deque()
         self._start = 0
+        self._gap: Gap | None = None
         self.era = 0
 
     @property
@@ -137,8 +142,10 @@ class Recent:
         first, last = instants[0].stamp, instants[-1].stamp
         recent = tuple(outage for outage in outages if outage.end > first)
         scene = Scene(self._evaluation(instants, recent))
+        gap = Gap.of(scene)
+        self._gap = None if gap is None else gap.after(self._gap, OF_PUSHES)
         with instants_since(self._start, first):
-            summary = summarise(scene)
+            summary = summarise(scene, self._gap)
             found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
         return Judgement(found, summary.events, first, last)
 

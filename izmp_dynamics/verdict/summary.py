@@ -18,7 +18,7 @@ from izmp_dynamics.verdict.events.fall import FallAlarmStatistics, fall_alarm
 from izmp_dynamics.verdict.events.find import find_events
 from izmp_dynamics.verdict.findings import find, forbidding
 from izmp_dynamics.verdict.formatting import mm, newtons, ratio, seconds
-from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics, external_forces
+from izmp_dynamics.verdict.pushes import ExternalForces, Gap, PushStatistics, external_forces
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import (
     PairStatistics,
@@ -150,11 +150,11 @@ class Summary:
         return plain
 
 
-def summarise(scene: Scene) -> Summary:
-    """Compute the summary of `scene`."""
+def summarise(scene: Scene, gap: Gap | None = None) -> Summary:
+    """Compute the summary of `scene`; its `gap` may have earlier instants, see `pushes`."""
     evaluation = scene.evaluation
     doubts = forbidding(scene)
-    forces = ExternalForces() if doubts else external_forces(scene)
+    forces = ExternalForces() if doubts else external_forces(scene, gap)
     pushed = forces.about(scene)
     tracks = {name: track_statistics(scene, name, pushed) for name in scene.names}
     pairs = tuple(pair_statistics(scene, *pair) for pair in combinations(scene.names, 2))

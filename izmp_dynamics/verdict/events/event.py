@@ -68,6 +68,8 @@ class Event:
         unit: 'm', 'N', 's', 'm/s' or '' (a probability).
         significance: how far it stands out, in standard deviations of what is no event; NaN
             where nothing is compared.
+        time_sigma: standard deviation of a push's begin and end [s].
+        force: of a push forward, to the left and up [N].
     """
 
     begin: float
@@ -78,6 +80,8 @@ class Event:
     size: float = NONE
     unit: str = ''
     significance: float = NONE
+    time_sigma: float = NONE
+    force: tuple[float, ...] = ()
 
     @property
     def line(self) -> str:
@@ -95,8 +99,8 @@ class EventMessage(NamedTuple):
         name: the kind of the event.
         message: the sentence.
         hardware_id: the foot, topic or track that it is about.
-        values: (key, value) of each number: begin, end and what the event has of size, unit and
-            significance.
+        values: (key, value) of each number: begin, end and what the event has of size, unit,
+            significance, time_sigma and force (forward, left, up).
     """
 
     begin: int
@@ -121,6 +125,12 @@ def event_message(event: Event, origin: int) -> EventMessage:
         values += [('size', f'{event.size:.6g}'), ('unit', event.unit)]
     if event.significance == event.significance:
         values.append(('significance', f'{event.significance:.3g}'))
+    if event.time_sigma == event.time_sigma:
+        values.append(('time_sigma', f'{event.time_sigma:.3g}'))
+    values += [
+        (key, f'{part:.6g}')
+        for key, part in zip(('forward', 'left', 'up'), event.force, strict=False)
+    ]
     level = _LEVELS.get(event.kind, WARN)
     return EventMessage(
         begin, end, level, event.kind, event.sentence, event.subject, tuple(values)

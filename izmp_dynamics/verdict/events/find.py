@@ -84,7 +84,10 @@ def _pushes(forces: ExternalForces) -> Iterator[Event]:
     for push in forces.pushes:
         end = push.start + push.duration
         sentence = f'Pushed {push.described} for {seconds(push.duration)}'
-        yield Event(push.start, end, 'push', sentence, '', push.size, 'N', push.significance)
+        yield Event(
+            push.start, end, 'push', sentence, '', push.size, 'N', push.significance,
+            push.time_sigma, (push.forward, push.left, push.up),
+        )  # fmt: skip
 
 
 def _excursions(scene: Scene, judged: TrackStatistics, forces: ExternalForces) -> Iterator[Event]:
