@@ -22,6 +22,7 @@ from izmp_dynamics.bags import mcap_file
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import BagError, MissingDependencyError, UnknownNameError
+from izmp_dynamics.files.libraries import library
 
 from .raising import raising
 from .sample_bags import (
@@ -369,6 +370,10 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch):
         BagReader(path)
     assert caught.value.library == 'rosbags'
     assert caught.value.remedy == 'pip install rosbags'
+    (tmp_path / 'broken.py').write_text("raise ImportError('libGL.so.1: cannot open it')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingDependencyError, match=r"library 'broken'.*libGL\.so\.1"):
+        library('broken', 'Drawing')
 
 
 # -- types ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from .command_line import REPOSITORY
 
 PROGRAM = (
-    'import sys; sys.modules["matplotlib"] = None\n'
+    'import sys; sys.modules["matplotlib"] = sys.modules["mujoco"] = None\n'
     'from izmp_dynamics.cli.main import main\n'
     'for line in sys.stdin: print(main(line.split()), flush=True)\n'
 )
@@ -25,6 +25,7 @@ def ran(tmp_path_factory):
         f'model {URDF} --plot {folder}/model.png',
         f'compare-runs {folder} {folder} -o {folder}/page',
         f'experiments paper -o {folder}/paper',
+        f'simulate walk --speed 30 -o {folder}/walk',
     )
     done = subprocess.run(
         [sys.executable, '-c', PROGRAM],
@@ -36,10 +37,12 @@ def ran(tmp_path_factory):
 
 def test_only_what_draws_needs_matplotlib(ran):
     statuses, said, left = ran
-    assert statuses == ['0', '1', '1', '1']
+    assert statuses == ['0', '1', '1', '1', '1']
     sentences = [line for line in said.splitlines() if line.startswith('izmp: error: ')]
-    assert len(sentences) == 3
-    for sentence in sentences:
+    *pictures, arguments = sentences
+    assert len(pictures) == 3
+    assert 'speed of a walk is 30 m/s' in arguments  # before MuJoCo, which is not there either
+    for sentence in pictures:
         assert "needs the library 'matplotlib'" in sentence
         assert sentence.endswith('pip install matplotlib')
     assert left == []

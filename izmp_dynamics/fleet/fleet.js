@@ -156,6 +156,7 @@ async function fleetPage() {
     for (const chart of charts) chart.destroy();
     const limits = robustLimits(chosen), beyond = chosen.filter((bag) => bag.margin !== null && bag.margin !== within(bag.margin, limits)).length;
     byId('beyond').textContent = beyond ? `${beyond} bag${beyond > 1 ? 's' : ''} beyond these limits: drawn at the edge.` : '';
+    byId('trend').parentElement.hidden = !chosen.some((bag) => bag.start !== null && bag.margin !== null); // as of simulations
     charts = [distribution(uPlot, byId('distribution'), chosen, states, limits), trend(uPlot, byId('trend'), chosen, states, limits)];
     byId('groups').replaceChildren(...GROUPS.map(([name, title]) => groupTable(chosen, states, name, title)).filter(Boolean));
   };
