@@ -31,9 +31,9 @@ LIFTED = 0.008
 TILT = float(np.radians(2.5))
 """Of the mounting of the IMU, which says nothing about the order [rad]."""
 
-TILTS = float(np.radians(1.0))
-"""Mean angle by which a sole that carries load tilts that contradicts an order [rad]: one of 0.2 m
-yields by less than the 2 mm on each side that this is."""
+TILTED = float(np.radians(1.0))
+"""Mean tilt of a sole that carries load, about its own mean, that contradicts an order [rad]: at
+its ends a sole of 0.2 m yields less than the 2 mm that this is."""
 
 OUTSIDE = 0.015
 """Mean distance of the IZMP from the feet, or the CoP, that contradicts an order [m]."""
@@ -130,7 +130,7 @@ class _Legs:
         counts = self.measured and air.sum() >= ENOUGH // 5
         share = (air & loaded).sum() / air.sum() if counts else 0.0
         gap = self._gap(points, np.stack(soles, axis=1), self.forces[:, list(order.feet)])
-        return np.array([outside / OUTSIDE, share / LOADED, gap / OUTSIDE, max(tilts) / TILTS])
+        return np.array([outside / OUTSIDE, share / LOADED, gap / OUTSIDE, max(tilts) / TILTED])
 
     def _gap(self, points: Array, soles: Array, forces: Array) -> float:
         """Least mean distance [m] of IZMPs (P, S, 3) and CoP; 0 where feet are no balls."""
@@ -216,7 +216,7 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
         f'{LOADED * stated[1]:.0%} of that time',
         f'the CoP of the foot sensors is {1e3 * OUTSIDE * stated[2]:.0f} mm from the IZMP',
         'according to the joints, soles that carry load tilt by '
-        f'{np.degrees(TILTS * stated[3]):.1f}° on average',
+        f'{np.degrees(TILTED * stated[3]):.1f}° on average',
     )[by]
     fit = f'It would fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.'
     of_sensors = [order.joints == joints and order.feet != same for order in fits]
