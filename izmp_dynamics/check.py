@@ -51,11 +51,13 @@ class CheckResult:
         topics: all topics of the bag.
         signals: those in use.
         findings: errors first.
+        no_verdict: why a replay gives no verdict; empty if it does, or fails.
     """
 
     topics: tuple[Topic, ...]
     signals: tuple[SignalHealth, ...]
     findings: tuple[Finding, ...]
+    no_verdict: str = ''
 
     @property
     def usable(self) -> bool:
@@ -94,6 +96,7 @@ def check(
     with BagReader(bag_path) as bag:
         topics = tuple(bag.topics.values())
         signals: tuple[SignalHealth, ...] = ()
+        no_verdict = ''
         try:
             recording = Recording(bag, robot, model)
             trial = None if recording.only_ir_md else Trial.of(recording)
@@ -113,7 +116,10 @@ def check(
             findings += stuck_findings(recording, evaluator)
             findings += found
             findings += health_findings(evaluation, recording.robot)
-            findings += _result_findings(evaluation, recording)
+            summary = summarise(Scene(evaluation))
+            if summary.verdict.state == 'unclear':
+                no_verdict = summary.verdict.text
+            findings += _result_findings(evaluation, recording, summary.findings)
             findings += filter_findings(proposed)
             findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
         except IzmpError as error:
@@ -122,7 +128,7 @@ def check(
         findings += _unused_columns(bag, robot)
         if bag.damage:
             findings.append(Finding('damaged_bag', 'warning', bag.damage))
-    return CheckResult(topics, signals, sorted_by_level(findings))
+    return CheckResult(topics, signals, sorted_by_level(findings), no_verdict)
 
 
 def _unused_columns(bag: BagReader, robot: RobotFile) -> Iterator[Finding]:
@@ -140,8 +146,10 @@ def _unused_columns(bag: BagReader, robot: RobotFile) -> Iterator[Finding]:
                 yield Finding('unused_columns', 'note', sentence)
 
 
-def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[Finding]:
-    """Find anomalies of the numbers that came out."""
+def _result_findings(
+    evaluation: Evaluation, recording: Recording, of_report: Iterable[Finding]
+) -> Iterator[Finding]:
+    """Find anomalies of the numbers that came out; the report has some of them."""
     nothing = nothing_came_out(recording, evaluation)
     if nothing is not None:
         yield Finding(nothing.kind, 'error', str(nothing))
@@ -160,4 +168,4 @@ def _result_findings(evaluation: Evaluation, recording: Recording) -> Iterator[F
             if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
                 yield finding
     yield from agreement_findings(evaluation)
-    yield from (found for found in summarise(scene).findings if found.kind.startswith('cop_'))
+    yield from (found for found in of_report if found.kind.startswith('cop_'))

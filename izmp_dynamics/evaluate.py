@@ -44,6 +44,7 @@ from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.results.files import ResultWriter, input_hashes, result_folder
 from izmp_dynamics.verdict.events.event import MSGTYPE, Event, event_message
 from izmp_dynamics.verdict.expect import Expectation, Limits, check_limits, junit_xml
+from izmp_dynamics.verdict.findings import ABSENT
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import Summary, summarise
 
@@ -159,7 +160,8 @@ def replay(
     if limits is not None:
         text = junit_xml(str(bag_path), expectations, summary.verdict.text)
         (folder / EXPECTED).write_text(text, encoding='utf-8', errors='backslashreplace')
-    missing = (str(found) for found in recording.missing if found.kind not in KNOWN)
+    known = {*KNOWN, *(found.kind for found in summary.findings if found.kind in ABSENT)}
+    missing = (str(found) for found in recording.missing if found.kind not in known)
     return ReplayResult(
         folder / 'bag',
         folder / 'report.html',
@@ -202,7 +204,7 @@ def _evaluated(
     evaluation = collector.evaluation(
         evaluator,
         notes=notes,
-        doubts=[*model_findings(recording.model, recording.robot), *found],
+        doubts=[*model_findings(recording.model, recording.robot), *recording.missing, *found],
         stages={'angular_acceleration.used': evaluator.root.method, **stated(choice)},
         outages=outages(recording, evaluator),
     )

@@ -29,6 +29,7 @@ from izmp_dynamics.check import check
 from izmp_dynamics.cli.terminal import printable
 from izmp_dynamics.evaluate import KNOWN, replay
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.verdict.findings import ABSENT
 
 from .bag_surgery import (
     ARRAY,
@@ -348,7 +349,7 @@ NOTED = {
         lambda draft, robot: robot['feet'][0]['wrench'].update(topic='sole/left'), 'not_in_bag',
         ('feet[l_foot]', 'sole/left', LEFT, 'make it feet[l_foot].wrench.topic'), None),
     'feet_of_which_one_has_a_sensor': (lambda draft, robot: robot['feet'][0].pop('wrench'),
-                                       'foot_without_wrench', ('l_foot',), None),
+                                       'foot_without_wrench', ('l_foot', LEFT), None),
     # joints
     'legs_that_nobody_publishes': (joints_as(lambda part: with_joints(part, list(range(12, 31)))),
                                    'leg_joints_absent', ('l_foot', 'l_hip_yaw'), None),
@@ -472,8 +473,12 @@ def test_anomalies_and_missing_signals_are_stated_everywhere(
     stated = [finding for finding in checked.findings if finding.kind == kind]
     assert all(name in str(stated[0]) for name in names)
     terminal = [] if kind in KNOWN else [replayed.out]  # what is known from `izmp check` already
-    for place in (*terminal, text_of(desk.report())):
+    report = desk.report()
+    for place in (*terminal, text_of(report)):
         assert all(str(finding) in place for finding in stated), place
+    if kind in ABSENT:  # of what rests on less than the robot file names, the verdict says so
+        assert {finding.level for finding in stated} == {'warning'}
+        assert str(stated[0]) in report['remarks']
 
 
 # ---- Files --------------------------------------------------------------------------------------

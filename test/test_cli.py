@@ -230,7 +230,7 @@ def test_check_shows_what_is_in_a_bag_that_cannot_be_used(corrupted):
         ),
         (REFUSED['an_imu_with_another_clock'][0], 'error', 'no_common_time'),
         (NOTED['a_second_publisher_that_lags'][0], 'warning', 'two_publishers'),
-        (NOTED['no_position'][0], 'note', 'not_in_bag'),
+        (NOTED['no_position'][0], 'warning', 'not_in_bag'),
     ],
 )
 def test_check_prints_every_finding_with_its_remedy(corrupted, damage, severity, kind):

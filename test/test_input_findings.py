@@ -83,9 +83,12 @@ def turned_imu(draft, robot):
     ],
 )
 def test_what_check_knows_the_verdict_says(corrupted, damage, kind):
-    findings, evaluation = evaluated(corrupted(damage))
-    summary = summary_of(evaluation)
+    desk = corrupted(damage)
+    robot = load_robot_file(desk.robot)
+    checked, summary = check(desk.bag, robot), summary_of(evaluate_bag(desk.bag, robot))
+    findings = {found.kind: found for found in checked.findings}
     assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'input_wrong')
+    assert checked.no_verdict == summary.verdict.text
     assert summary.verdict.sentence == findings[kind].sentence
     # Of what rests on such inputs nothing is stated.
     assert {finding.kind for finding in summary.findings} <= set(FORBIDDING) & set(findings)

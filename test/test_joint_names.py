@@ -84,6 +84,7 @@ def test_a_renamed_knee_reaches_the_evaluation(corrupted):
 def test_the_last_line_of_check_says_that_there_is_no_verdict():
     console = Console(file=io.StringIO(), width=200)
     found = Finding('leg_joints_absent', 'warning', 'The position of a foot is not known.')
-    show_result(console, CheckResult((), (), (found,)))
-    last = console.file.getvalue().splitlines()[-1]
+    show_result(console, CheckResult((), (), (found,), 'Cannot say: where the foot is.'))
+    *_, why, last = console.file.getvalue().splitlines()
+    assert why == 'Cannot say: where the foot is.'
     assert last == 'This recording can be replayed, but gives no verdict; 1 warning.'

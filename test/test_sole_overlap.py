@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.report.page import cards
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_dynamics.verdict.support import overlap_depth
@@ -53,6 +54,7 @@ def test_soles_far_too_large_cannot_be_judged_by():
     assert 'polygon' in summary.verdict.advice
     assert summary.findings[0].key == 'soles_overlap'
     assert 'overlap by' not in ' '.join(summary.remarks)  # the verdict says it
+    assert cards(summary.as_dict())[0].tone == ''  # of a margin that nobody knows
 
 
 def test_soles_somewhat_too_large_are_the_first_remark():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.report.ground import ground_of
 from izmp_dynamics.report.page import cards
+from izmp_dynamics.verdict.events.find import find_events
 from izmp_dynamics.verdict.expect import Limits, check_limits
 from izmp_dynamics.verdict.reasons import HEADLINES
 from izmp_dynamics.verdict.scene import Scene
@@ -133,12 +134,16 @@ def test_the_card_of_the_margin_shows_the_excursion_that_decides():
     name = summary.verdict.judged_by  # its smallest margin is that of what is put down to an error
     error = replace(summary.tracks[name], averaged_margin=-0.3, averaged_margin_time=9.0)
     tracks = summary.tracks | {name: error}
-    verdict = judge(Scene(evaluation), tracks, summary.external_forces, [])
+    scene, forces = Scene(evaluation), summary.external_forces
+    verdict = judge(scene, tracks, forces, [])
     report = replace(summary, verdict=verdict, tracks=tracks).as_dict()
     card = cards(report)[0]
     assert f'by up to {card.value.lstrip("−")} ' in report['verdict']['sentence']
     when = card.note.rpartition('; ')[2]
     assert f') {when}:' in report['verdict']['sentence']
+    events = find_events(scene, error, forces, verdict)
+    (lowest,) = (event for event in events if event.kind == 'lowest margin')
+    assert (lowest.size, lowest.begin) == (verdict.margin, verdict.margin_time)
 
 
 @pytest.mark.parametrize(('bandwidth', 'slow'), [(1.3, True), (4.0, False)])
@@ -273,7 +278,11 @@ def test_ir_md_is_judged_where_mr_ad_has_hardly_any_value():
     track = evaluation.tracks['mr_ad']
     brief = replace(track, margin=np.where(evaluation.time < 2.4, track.margin, np.nan))
     both = replace(evaluation, tracks={**evaluation.tracks, 'mr_ad': brief})
-    assert verdict_of(both).judged_by == 'ir_md'
+    summary = summary_of(both)
+    assert (summary.verdict.state, summary.verdict.judged_by) == ('stable', 'ir_md')
+    why = 'The IZMP (IR-MD) is judged, as the IZMP (MR-AD) has a value for only 2.40 s.'
+    assert why in summary.verdict.sentence
+    assert 'no_value[mr_ad]' in [finding.key for finding in summary.findings]
     alone = verdict_of(replace(evaluation, tracks={'mr_ad': brief}))
     assert alone.state == 'unclear'
     assert 'has a value for only 20.0 % of the loaded time' in alone.sentence

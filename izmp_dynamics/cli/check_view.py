@@ -29,7 +29,10 @@ def show_result(console: Console, result: CheckResult) -> None:
         text = Text(message, style=_STYLES[finding.level])
         console.print(text.append(remedy, style='not dim default'))
     warnings = sum(finding.level == 'warning' for finding in result.findings)
-    but = ', but gives no verdict' if 'leg_joints_absent' in result.kinds else ''
+    but = ''
+    if result.usable and result.no_verdict:
+        console.print(Text(printable(result.no_verdict), style='yellow'))
+        but = ', but gives no verdict'
     console.print(
         f'This recording can be replayed{but}; {warnings or "no"} warning{"s"[: warnings != 1]}.'
         if result.usable

@@ -53,7 +53,8 @@ class SignalTopics:
                 if signal.name not in {each.name for each in self.robot.signals()}:
                     continue  # it went with another one
                 others = self._unused(signal.types, robot)
-                self.leave_out(signal.name, *self._absence(signal.topic), others)
+                absence = self._absence(signal.topic)
+                self.leave_out(signal.name, *absence, others, level='warning')
         if robot.imu.from_position:
             self._require_pose()
         flagged = [foot.name for foot in robot.feet if foot.contact is not None]
@@ -67,10 +68,13 @@ class SignalTopics:
         if without:
             some = len(without) < len(robot.feet)
             begin = 'There is no measured CoP, and contact' if some else 'Contact'
+            unused = self.unused_wrenches
             self.note(
                 'foot_without_wrench',
                 f'{begin} is estimated, not measured: the robot file states no wrench for '
                 f'{list_names(without)}.',
+                f'The bag has {list_names(unused)}: state them under feet.' if unused else '',
+                'warning' if unused else 'note',
             )
         normal_only = [
             foot.name
@@ -85,9 +89,9 @@ class SignalTopics:
                 'load, not where on the sole it acts.',
             )
 
-    def note(self, kind: str, sentence: str, remedy: str = '') -> None:
+    def note(self, kind: str, sentence: str, remedy: str = '', level: Level = 'note') -> None:
         """Note that something is not there."""
-        self.missing.append(Finding(kind, 'note', sentence, remedy))
+        self.missing.append(Finding(kind, level, sentence, remedy))
 
     @property
     def _posed(self) -> bool:
@@ -105,6 +109,7 @@ class SignalTopics:
             f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
             'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
             f"derived from '{self.uses['position'].topic}'.",
+            level='warning',
         )
 
     def _require_pose(self) -> None:

@@ -152,12 +152,12 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
     )  # fmt: skip
     captured = verdict['margin_of'] == 'capture point'
     title = 'Capture margin' if captured else 'Smallest margin'
+    tone = '' if verdict['state'] == 'unclear' else 'bad' if (margin or 0.0) < 0.0 else 'good'
     if judged is None:
         return Card(title, formatting.NOTHING, 'the verdict says why')
     when = formatting.instant(verdict['margin_time'])
     if captured:
         note = 'smallest, of the capture point from the edge of the feet as they land'
-        tone = 'bad' if margin < 0.0 else 'good'
         return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone)
     uncertain = judged['error']['uncertainty'] if judged['name'] != 'cop' else None
     over = formatting.seconds(verdict['averaging_time'])
@@ -176,7 +176,6 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
         )
         bar = Bar(end, low, high - low)
         note += f'; half width of the polygon {formatting.mm(room)}'
-    tone = 'bad' if margin < 0.0 else 'good'
     return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone, bar)
 
 

@@ -53,6 +53,9 @@ FORBIDDING = (
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
 
+ABSENT = ('no_imu', 'not_in_bag', 'no_messages', 'ambiguous_topic', 'foot_without_wrench')
+"""Kinds of findings on topics that the robot file or the bag lacks."""
+
 TURNED = 45.0
 """Mean tilt of the contact force against the soles from which on no slope explains it [°]."""
 
@@ -60,7 +63,7 @@ MUCH_TOO_HIGH = 0.025
 """A sole that is farther off its foot is another one, and no shoe [m]."""
 
 KINDS = (
-    *OF_TRACKS, *FORBIDDING, 'support_unknown', 'support_unknown_at_end', 'flight',
+    *OF_TRACKS, *FORBIDDING, *ABSENT, 'support_unknown', 'support_unknown_at_end', 'flight',
     'unloaded_at_end', 'cop_outside', 'cop_at_edge', 'push', 'unexplained_force',
     'damaged_bag', 'soles_overlap',
     Reason.IMU_CONTRADICTS.value,
@@ -138,12 +141,12 @@ def find(
         falls: begin and end of each, and of an end that may be one [s].
     """
     if doubts:
-        return *doubts, *_damage(scene)
+        return *doubts, *_inputs(scene)
     found = [
-        *_damage(scene),
+        *_inputs(scene),
         *_soles(scene),
         *_support(scene),
-        *_gaps(scene, judged),
+        *_gaps(scene, tracks, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
         *_cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
@@ -154,10 +157,13 @@ def find(
     return tuple(found)
 
 
-def _damage(scene: Scene) -> Iterator[Finding]:
-    """All that follows concerns only what could be read."""
+def _inputs(scene: Scene) -> Iterator[Finding]:
+    """All that follows concerns only what could be read, and the topics that are there."""
     if scene.evaluation.damage:
         yield Finding('damaged_bag', 'warning', scene.evaluation.damage)
+    for found in scene.evaluation.doubts:
+        if found.kind in ABSENT and found.level == 'warning':
+            yield Finding(found.kind, 'warning', str(found))
 
 
 def _soles(scene: Scene) -> Iterator[Finding]:
@@ -200,8 +206,10 @@ def _support(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
-    """Time without a value, which is no flight, and what it is lost to."""
+def _gaps(
+    scene: Scene, tracks: Mapping[str, TrackStatistics], judged: TrackStatistics | None
+) -> Iterator[Finding]:
+    """Time without a value, of the judged track and what it stands in for, which is no flight."""
     for signal in scene.evaluation.health:
         number = signal.gated.get(Fault(Reason.IMU_CONTRADICTS), 0)
         if number:
@@ -221,20 +229,21 @@ def _gaps(scene: Scene, judged: TrackStatistics | None) -> Iterator[Finding]:
             f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
             f'the support{_lost_to(scene, ~scene.support_known)}. It does not count as flight.',
         )
-    if judged is None:
-        return
-    margin = scene.evaluation.tracks[judged.name].margin
     stands = scene.loaded & ~scene.lies
     loaded = scene.timeline.total(stands)
-    value = scene.timeline.total(stands & np.isfinite(margin))
-    if loaded > 0 and value < 0.99 * loaded:
-        yield Finding(
-            'no_value',
-            'warning',
-            f'For {percent(1 - value / loaded)} of the loaded time the '
-            f'{judged.described} has no value{_lost_to(scene, stands & np.isnan(margin))}.',
-            subject=judged.name,
-        )
+    for track in tracks.values() if judged is not None else ():
+        margin = scene.evaluation.tracks[track.name].margin
+        value = scene.timeline.total(stands & np.isfinite(margin))
+        if loaded > 0 and value < 0.99 * loaded:
+            yield Finding(
+                'no_value',
+                'warning',
+                f'For {percent(1 - value / loaded)} of the loaded time the '
+                f'{track.described} has no value{_lost_to(scene, stands & np.isnan(margin))}.',
+                subject=track.name,
+            )
+        if track is judged:
+            return
 
 
 def _lost_to(scene: Scene, lost: Mask) -> str:

@@ -206,6 +206,13 @@ def judge(
             'average over {over:s}: faster motion is not seen.',
             passed=passed, averaged=averaged, over=scene.averaging_time,
         )  # fmt: skip
+    first = next(iter(tracks.values()), None)
+    if first is not None and track is not None and track is not first and state in _UP:
+        sentence += worded(
+            ' The {track.described} is judged, as the {first.described} has a value for only '
+            '{first.evaluated_time:s}.',
+            track=track, first=first,
+        )  # fmt: skip
     if forces.pushes and state in _UP and reason != 'pushed':
         sentence += f' {pushed_in_words(forces)}'
     evaluated_until = _evaluated_until(scene, track)

@@ -67,7 +67,7 @@ def find_events(
         *(fault for foot in scene.evaluation.feet for fault in _offset(scene, foot)),
     ]
     if judged is not None:
-        found += [*_excursions(scene, judged, forces), _lowest_margin(scene, judged)]
+        found += [*_excursions(scene, judged, forces), _lowest_margin(scene, judged, verdict)]
     return tuple(sorted(found, key=lambda event: (event.begin, event.kind, event.subject)))
 
 
@@ -147,9 +147,11 @@ def _nearest_on(start: Array, end: Array, point: Array) -> Array:
     return nearest
 
 
-def _lowest_margin(scene: Scene, judged: TrackStatistics) -> Event:
-    """The instant at which the averaged point is nearest to the edge."""
+def _lowest_margin(scene: Scene, judged: TrackStatistics, verdict: Verdict) -> Event:
+    """The instant at which the averaged point is nearest to the edge, errors left out."""
     margin, at = judged.averaged_margin, judged.averaged_margin_time
+    if verdict.margin_of == 'averaged point':
+        margin, at = verdict.margin, verdict.margin_time
     over = seconds(scene.averaging_time)
     sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
     if judged.name != 'cop':  # nothing measures the error of the CoP
