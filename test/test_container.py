@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from izmp_dynamics.cli.main import _parser
-from izmp_dynamics.nodes.registry import NODES
+from izmp_dynamics.nodes.registry import nodes
 
 from .node_processes import ROOT
 
@@ -36,7 +36,7 @@ def test_commands_start_what_exists(command):
         assert (ROOT / 'launch' / command[3]).is_file()
         assert {word.partition(':=')[0] for word in command[4:]} <= graph_arguments()
     else:
-        assert command[3] in NODES
+        assert command[3] in nodes()
 
 
 def test_files_in_the_image_are_installed():

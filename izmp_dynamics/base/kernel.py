@@ -7,10 +7,11 @@ wait run all kernels once at their start, inside `announced_compilation`, which 
 exception.
 """
 
+import importlib
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import numba
@@ -26,6 +27,24 @@ _cached = 'cached for the next start'
 
 # Before 0.59, inlining what itself inlines took numba minutes and gigabytes: LLVM decides there.
 _INLINED: dict[str, Any] = {'inline': 'always'} if numba.version_info[:2] >= (0, 59) else {}
+
+
+def _spare_scipy() -> None:
+    """Let numba not import scipy.linalg merely to see whether it is there: a fifth of a start.
+
+    A kernel that needs it, to multiply matrices, imports it when it is compiled or called.
+    """
+    linalg: Any = importlib.import_module('numba.np.linalg')
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        importlib.import_module('numba.np.arraymath')
+    finally:
+        linalg.ensure_blas = look
+
+
+with suppress(ImportError, AttributeError):  # private, so not in every numba
+    _spare_scipy()
 
 
 def kernel(function: Function) -> Function:

@@ -41,7 +41,7 @@ _UNKNOWN = re.compile(r"\['(-.*)'\]")
 
 
 class Running:
-    """A node of `registry.NODES` in this process.
+    """A node of `registry.nodes` in this process.
 
     Raises:
         IzmpError: if it cannot start; says why.

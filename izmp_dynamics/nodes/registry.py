@@ -5,7 +5,6 @@ import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,21 +181,30 @@ def has(node: str, setting: str) -> bool:
     return not {setting, setting.partition('.')[0]}.isdisjoint(SEPARATE[node].settings)
 
 
-NODES = {
+_NODES = {
     **dict.fromkeys(TASKS, 'izmp_dynamics.nodes.graph_node:GraphNode'),
     'recorder': 'izmp_dynamics.nodes.recorder:Recorder',
     'player': 'izmp_dynamics.nodes.player:Player',
     'view': 'izmp_dynamics.nodes.view:View',
-    **{found.name: found.value for found in entry_points(group='izmp_dynamics.nodes')},
 }
-"""Node → module and class; other packages add theirs by the entry points of this name."""
+
+
+def nodes() -> dict[str, str]:
+    """Node → module and class; other packages add theirs by the entry points of this name."""
+    from importlib.metadata import entry_points  # slow, and no node of this package needs it
+
+    return _NODES | {found.name: found.value for found in entry_points(group='izmp_dynamics.nodes')}
+
+
+def _place(name: str) -> str:
+    if place := _NODES.get(name) or nodes().get(name):
+        return place
+    raise UnknownNameError('node', name, nodes())
 
 
 def node_class(name: str) -> Callable[..., Any]:
     """Import the class of a node; of one of the graph, for its task."""
-    if name not in NODES:
-        raise UnknownNameError('node', name, NODES)
-    module, _, class_name = NODES[name].partition(':')
+    module, _, class_name = _place(name).partition(':')
     found: type = getattr(importlib.import_module(module), class_name)
     return partial(found, TASKS[name]) if name in TASKS else found
 
@@ -205,7 +213,7 @@ def purpose(name: str) -> str:
     """What a node does, as its task or its module says, which is not imported: that needs ROS."""
     if name in TASKS:
         return f'Node {name}: {TASKS[name].purpose}'
-    module, _, _ = NODES[name].partition(':')
+    module, _, _ = _place(name).partition(':')
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
