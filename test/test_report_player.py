@@ -330,8 +330,9 @@ def test_meshes_are_found_where_packages_are(tmp_path, monkeypatch):
     assert find_mesh(name, None) == mesh
     beside = tmp_path / 'beside.stl'
     beside.write_text(TRIANGLE)
-    climbing = ('robot_description/../beside.stl', 'robot_description/%2e%2e/beside.stl')
-    assert all(find_mesh(f'package://{each}', urdf) is None for each in climbing)
+    leaving = ('robot_description/../beside.stl', 'robot_description/%2e%2e/beside.stl')
+    leaving += ('../beside.stl', f'robot_description/{beside}', f'{beside}', './beside.stl')
+    assert all(find_mesh(f'package://{each}', urdf) is None for each in leaving)
     for bad in ('package://other/a.stl', 'https://host/a.stl', 'a\0b', 'x' * 5000, ''):
         assert find_mesh(bad, urdf) is None
 

@@ -27,9 +27,9 @@ def find_in_package(address: str, near: Path | None = None) -> Path | None:
     """
     _, _, rest = address.partition('://')
     package, _, inside = unquote(rest).partition('/')
-    if '..' in (package, *inside.split('/')):  # not a file of the package
+    if package in ('', '.', '..') or '..' in inside.split('/'):  # not a file of the package
         return None
-    places = (folder / inside for folder in _package_folders(package, near))
+    places = (folder / inside.lstrip('/') for folder in _package_folders(package, near))
     return next((place for place in places if is_file(place)), None)
 
 
