@@ -443,9 +443,11 @@ def test_what_is_gated_is_counted(corrupted, sound_points, damage, topic, reason
 def test_a_force_sensor_that_measures_nothing_is_a_finding(corrupted):
     desk = corrupted(lambda draft, robot: draft[LEFT]['wrench.force'].fill(np.nan))
     assert_whole(desk, desk.replay())
-    verdict = desk.report()['verdict']
+    report = desk.report()
+    verdict = report['verdict']
     assert (verdict['state'], verdict['reason']) == ('unclear', 'input_wrong')
     assert LEFT in verdict['headline'] + verdict['text']
+    assert 'contact sensor' not in text_of(report)
 
 
 def assert_equal_outside(points, sound_points, begin, end):

@@ -57,6 +57,7 @@ def test_a_folder_has_all_bags_below_it(logs):
     assert names(find_bags([str(logs)]), logs) == {
         'a/killed': ['killed_0.db3', 'killed_1.db3', 'killed_1.db3-wal'],
         'a/walk': ['metadata.yaml', 'walk_0.mcap', 'walk_1.mcap'],
+        'b/empty': ['metadata.yaml'],  # a row that says what is missing
         'b/one.mcap': ['one.mcap'],
         'b/two.db3.zstd': ['two.db3.zstd'],
     }
@@ -122,7 +123,7 @@ def test_links_to_folders_are_followed_each_folder_once(logs, tmp_path):
     (tmp_path / 'far' / 'back').symlink_to(logs)
     (logs / 'walk').symlink_to(logs / 'a' / 'walk')
     (logs / 'gone').symlink_to(tmp_path / 'nowhere')
-    before = ['a/killed', 'a/walk', 'b/one.mcap', 'b/two.db3.zstd']
+    before = ['a/killed', 'a/walk', 'b/empty', 'b/one.mcap', 'b/two.db3.zstd']
     assert list(names(find_bags([str(logs)]), logs)) == [
         '2026/c.mcap',
         '2026/deep/d.mcap',

@@ -30,7 +30,7 @@ _INLINED: dict[str, Any] = {'inline': 'always'} if numba.version_info[:2] >= (0,
 
 
 def _spare_scipy() -> None:
-    """Let numba not import scipy.linalg merely to see whether it is there: a fifth of a start.
+    """Let numba not import scipy.linalg merely to see whether it is there: a tenth of a start.
 
     A kernel that needs it, to multiply matrices, imports it when it is compiled or called.
     """

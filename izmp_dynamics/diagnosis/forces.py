@@ -181,7 +181,8 @@ def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
     steps = np.diff(evaluation.stamps)
     step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
     for foot in evaluation.feet:
-        if not foot.measured or foot.chance is None or np.isfinite(foot.normal_force).any():
+        has_force = foot.sensor is not None or np.isfinite(foot.normal_force).any()
+        if has_force or not foot.measured or foot.chance is None:
             continue
         stands, says = foot.loaded.astype(bool), foot.chance == 1.0
         seconds = step * np.count_nonzero(stands)

@@ -6,11 +6,13 @@ on with the rest.
 
 import json
 import logging
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from izmp_dynamics.base.cache import code_digest
@@ -117,7 +119,8 @@ class Record:
     def _write(self, task: Task, done: Done) -> str:
         """Write a full report; return its page, relative to the folder."""
         name = re.sub(r'[^\w.-]+', '_', task.bag.name).lstrip('.')[:50]
-        place = f'{REPORTS}/{name}-{done.sha256[:12]}-{task.robot_sha256[:6]}'
+        inputs = f'{task.bag.url} {done.sha256} {task.robot_sha256}'
+        place = f'{REPORTS}/{name}-{sha256(os.fsencode(inputs)).hexdigest()[:16]}'
         for file, content in done.files.items():
             write_whole(self.folder / place / file, content)
         return f'{place}/report.html'

@@ -283,7 +283,7 @@ def _bags_in(files: Any, folder: str, found: list[SourceFile], place: str) -> It
     data = [file.path for file in found if file.name.endswith(DATA)]
     numbered = re.compile(re.escape(f'{folder}/{folder.rpartition("/")[2]}') + r'_\d+\.')
     has_metadata = any(file.name == FILE for file in found)
-    if data and (has_metadata or all(map(numbered.match, data))):
+    if has_metadata or (data and all(map(numbered.match, data))):
         yield _bag(files, folder, found, place)
     else:
         for path in data:
