@@ -193,7 +193,8 @@ def nodes() -> dict[str, str]:
     """Node → module and class; other packages add theirs by the entry points of this name."""
     from importlib.metadata import entry_points  # slow, and no node of this package needs it
 
-    return _NODES | {found.name: found.value for found in entry_points(group='izmp_dynamics.nodes')}
+    others = entry_points(group='izmp_dynamics.nodes')
+    return _NODES | {found.name: found.value for found in others}
 
 
 def _place(name: str) -> str:
