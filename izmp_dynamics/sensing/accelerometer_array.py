@@ -238,7 +238,7 @@ class AccelerometerArray:
     Attributes:
         names: of the accelerometers.
         gain: (6, M) maps the readings, less ω × (ω × p), to φ and ω̇.
-        redundancy: number of axes beyond six; with none the residuals are zero.
+        redundancy: number of axes beyond six.
         warnings: what is bad, though not impossible, about the layout: one sentence each.
 
     Raises:
@@ -259,7 +259,6 @@ class AccelerometerArray:
         self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)
         self._axes = np.concatenate([np.empty((0, 3)), *(s.axes_in_root for s in accelerometers)])
         self._densities = np.repeat([sensor.noise_density for sensor in accelerometers], counts)
-        self._ends = np.cumsum(counts, dtype=np.int64)
         self._sensitive = np.concatenate([np.empty((0, 3)), *(s.axes for s in accelerometers)])
         self._owners = np.repeat(np.arange(len(counts)), counts)
         check_layout(self.names, self._points, self._axes)
@@ -330,20 +329,6 @@ class AccelerometerArray:
         """`batch` for one instant: angular_velocity (3,) [rad/s], readings (k,) [m/s²]."""
         one = {name: np.reshape(value, (1, -1)) for name, value in readings.items()}
         return self.batch(np.array([stamp]), np.reshape(angular_velocity, (1, -1)), one)
-
-    def residuals(self, state: RootState, readings: Mapping[str, Array]) -> Array:
-        """How far each sensor is from what all sensors together say, to find a broken one.
-
-        Args:
-            state: result of `batch`.
-            readings: accelerometer → (T, k), what it was computed from [m/s²].
-
-        Returns:
-            (T, S) root of the mean square over the sensor's axes [m/s²].
-        """
-        _, omega, stacked = self._stacked(state.stamps, state.angular_velocity, readings)
-        solution = np.hstack([state.proper_acceleration, state.angular_acceleration])
-        return _residuals(omega, stacked, solution, self._axes, self._points, self._ends)
 
     def _stacked(
         self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
@@ -437,34 +422,6 @@ def _solve(
         linear = readings[m] - _centripetal(omega, axes[m], points[m])
         for i in range(6):
             solution[i] += gain[i, m] * linear
-
-
-@kernel
-def _residuals(
-    omega: Array,
-    readings: Array,
-    solution: Array,
-    axes: Array,
-    points: Array,
-    ends: npt.NDArray[np.int64],
-) -> Array:
-    rows = len(readings)
-    residuals = np.zeros((rows, len(ends)))
-    for t in range(rows):
-        start = 0
-        for s in range(len(ends)):
-            total = 0.0
-            for m in range(start, ends[s]):
-                u, p, x = axes[m], points[m], solution[t]
-                expected = u[0] * x[0] + u[1] * x[1] + u[2] * x[2]
-                expected += x[3] * (p[1] * u[2] - p[2] * u[1])
-                expected += x[4] * (p[2] * u[0] - p[0] * u[2])
-                expected += x[5] * (p[0] * u[1] - p[1] * u[0])
-                error = readings[t, m] - expected - _centripetal(omega[t], u, p)
-                total += error * error
-            residuals[t, s] = np.sqrt(total / (ends[s] - start))
-            start = ends[s]
-    return residuals
 
 
 @kernel
