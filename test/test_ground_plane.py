@@ -8,8 +8,8 @@ from izmp_dynamics.stability.ground_plane import (
     SAME_HEIGHT,
     Sole,
     level_plane,
-    loaded_feet,
     plane_of_soles,
+    standing,
     supporting_foot,
 )
 
@@ -39,7 +39,7 @@ def up(count):
 def test_feet_with_sensors_are_loaded_from_the_contact_force_on():
     soles = feet([-0.8] * 3, [-0.8] * 3, [100.0, 14.0, 13.9], [0.0, -50.0, 200.0])
     expected = [[True, False], [True, False], [False, True]]
-    np.testing.assert_array_equal(loaded_feet(soles, up(3), 14.0), expected)
+    np.testing.assert_array_equal(standing(soles, up(3), 14.0)[0], expected)
     np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
 
 
@@ -47,7 +47,7 @@ def test_feet_without_sensors_are_loaded_by_height():
     above = SAME_HEIGHT + 1e-6
     soles = feet([-0.8, -0.8, -0.8 + above], [-0.8, -0.8 + above, -0.8])
     expected = [[True, True], [True, False], [False, True]]
-    np.testing.assert_array_equal(loaded_feet(soles, up(3), 14.0), expected)
+    np.testing.assert_array_equal(standing(soles, up(3), 14.0)[0], expected)
     np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
 
 
@@ -57,33 +57,33 @@ def test_height_is_measured_along_up_whatever_its_length():
     sideways = tilt @ [0.0, 0.0, 1.0]  # −y is up: the left foot, at y = 0.1, is lower
     for length in (1.0, 9.81, 1e-3):
         np.testing.assert_array_equal(
-            loaded_feet(soles, length * sideways[None], 14.0), [[True, False]]
+            standing(soles, length * sideways[None], 14.0)[0], [[True, False]]
         )
 
 
 def test_one_sensor_among_two_feet_leaves_the_decision_to_the_heights():
     soles = feet([-0.7], [-0.8], left_force=[300.0])
-    np.testing.assert_array_equal(loaded_feet(soles, up(1), 14.0), [[False, True]])
+    np.testing.assert_array_equal(standing(soles, up(1), 14.0)[0], [[False, True]])
     assert supporting_foot(soles, up(1))[0] == 1
 
 
 def test_where_a_force_is_not_known_the_heights_decide():
     """A gap in one sensor must not make its foot look unloaded."""
     soles = feet([-0.8, -0.8], [-0.8, -0.6], [NAN, NAN], [150.0, 0.0])
-    np.testing.assert_array_equal(loaded_feet(soles, up(2), 14.0), [[True, True], [True, False]])
+    np.testing.assert_array_equal(standing(soles, up(2), 14.0)[0], [[True, True], [True, False]])
     np.testing.assert_array_equal(supporting_foot(soles, up(2)), [0, 0])
 
 
 def test_in_flight_no_foot_is_loaded():
     soles = feet([-0.8], [-0.8], [3.0], [-20.0])
-    assert not loaded_feet(soles, up(1), 14.0).any()
+    assert not standing(soles, up(1), 14.0)[0].any()
     assert supporting_foot(soles, up(1))[0] == 0  # a plane there is all the same
 
 
 def test_in_free_fall_nothing_points_up_and_no_foot_is_known_to_be_loaded():
     soles = feet([-0.8, -0.8], [-0.8, -0.8])
     nothing = np.array([[0.0, 0.0, 0.0], [NAN, NAN, NAN]])
-    assert not loaded_feet(soles, nothing, 14.0).any()
+    assert not standing(soles, nothing, 14.0)[0].any()
 
 
 def test_the_plane_of_the_soles_is_that_of_the_foot_that_carries_most():
@@ -119,7 +119,7 @@ def test_the_level_plane_needs_an_orientation():
 
 
 def test_a_robot_without_feet():
-    assert loaded_feet((), up(3), 14.0).shape == (3, 0)
+    assert standing((), up(3), 14.0)[0].shape == (3, 0)
     for plane in (
         lambda: plane_of_soles((), up(1)),
         lambda: level_plane((), up(1), np.eye(3)[None]),

@@ -26,9 +26,6 @@ DEFAULT_GROUPS = tuple(
 IMU_GROUPS = ('imu_rotation', 'gyroscope_bias', 'accelerometer_bias')
 """Groups about a measured IMU."""
 
-GAINS = ('ft_scale', 'ft_matrix')
-"""Groups with what the readings of force sensors are multiplied by."""
-
 LEVEL = 'level'
 """Group of what is not corrected: how far from level each sole is while it rests, and the biases
 of the units on other links."""

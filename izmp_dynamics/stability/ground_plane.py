@@ -139,21 +139,6 @@ class GroundPlane:
     point: Array
 
 
-def loaded_feet(soles: tuple[Sole, ...], up: Array, contact_force: float) -> npt.NDArray[np.bool_]:
-    """Determine which feet carry load.
-
-    Args:
-        soles: the F feet.
-        up: (T, 3) a vector pointing up in the root frame, for feet without sensors.
-        contact_force: normal force from which on a foot is loaded [N].
-
-    Returns:
-        (T, F). Where the force of every foot is known, by force; else by height above the lowest
-        sole. None is loaded where that is not known either.
-    """
-    return standing(soles, up, contact_force)[0]
-
-
 def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
     """Return (T,) the index of the foot that carries most; the lowest where forces are unknown.
 
