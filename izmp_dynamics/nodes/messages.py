@@ -4,7 +4,6 @@ import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
     Point,
@@ -21,8 +20,6 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternion_of_matrix
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
-
-Flags = npt.NDArray[np.bool_]
 
 
 class WorldInstant(NamedTuple):

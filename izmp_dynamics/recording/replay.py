@@ -42,9 +42,6 @@ LATE = 1.0
 MOTION_RATE = 50.0
 """About this rate the joints are kept for pictures of the robot, if the bus is faster [Hz]."""
 
-FORGOTTEN = 1e-2
-"""What is left of a disturbance when the filter counts as settled [-]."""
-
 Progress = Callable[[float], None]
 """Called with the fraction that is done."""
 

@@ -17,9 +17,6 @@ from izmp_lab.seesaw.balancing_robot import BalancingRobot
 from izmp_lab.seesaw.board import BoardTerms, Seesaw, board_terms
 from izmp_lab.seesaw.state import BalanceState
 
-FEET = 2
-"""Left, right: the order of soles, Jacobians and wrenches."""
-
 
 @dataclass(frozen=True)
 class BodyTerms:
