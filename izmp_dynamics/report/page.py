@@ -175,7 +175,7 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
             for way in (-1, 0, 1)
         )
         bar = Bar(end, low, high - low)
-        note += f'; half width of the polygon {formatting.mm(room)}'
+        note += f'; half width {formatting.mm(room)}'
     return Card(title, formatting.margin_mm(margin), f'{note}; at {when}', tone, bar)
 
 
