@@ -13,10 +13,11 @@ NOISE = np.kron([[2.0, 0.5], [0.5, 0.25]], np.diag(SIGMA**2))
 MAPS = np.tile(np.eye(6), (2, 1, 1))
 
 
-def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0):
+def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0, posture=0.0):
     """The estimate and the truth of noisy wrenches.
 
-    `push` is begin, end [s] and force (3,); MR-AD errs by `model` standard deviations at 1 Hz.
+    `push` is begin, end [s] and force (3,); MR-AD errs by `model` standard deviations at 1 Hz,
+    and sideways by ± `posture` [N] for 3 s each.
     """
     random, fusion, parts, truth = np.random.default_rng(seed), Fusion(WEIGHT, 2), [], []
     for cell in range(int(seconds * 1e9) // CELL):
@@ -32,6 +33,7 @@ def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0)
         )  # encoders: of the mass below the sensors
         moved = contact + external + BIAS + 2.0 * below + SIGMA * random.normal(size=(50, 6))
         moved += model * np.sin(6.3 * stamps * 1e-9)[:, None] * SIGMA
+        moved[:, 1] += posture * np.sign(np.sin(1.05 * stamps * 1e-9))
         feet = np.stack([0.4 * contact, 0.6 * contact], axis=1) + OFFSETS
         feet[:, 0] += below
         scatter = np.diag((0.25 * SIGMA) ** 2)
@@ -89,6 +91,15 @@ def test_a_constant_push_is_no_bias():
     assert fused.pushed[acts].mean() > 0.99
     assert np.abs(fused.external[acts, :3].mean(axis=0) - push[2]).max() < 0.5
     assert np.abs(fused.external[~acts, :3].mean(axis=0)).max() < 0.5
+
+
+def test_what_changes_with_the_posture_is_no_push_once_it_is_usual():
+    """± 30 N as of an IMU that is tilted by 6°: no push after 30 s, and the covariance knows."""
+    _, fused, _ = estimated(44.0, posture=30.0)
+    late = slice(-600, None)
+    assert fused.pushed[late].mean() < 0.2
+    sigma = np.sqrt(fused.external_covariance[late, 1, 1])
+    assert np.sqrt(np.mean((fused.external[late, 1] / sigma) ** 2)) < 2.5  # of two levels
 
 
 def test_live_is_replay():

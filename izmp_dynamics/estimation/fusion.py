@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.estimation.push import LEAST_PART, NO_NOISE, Mask
 
 CELL = NANOSECONDS // 2
@@ -46,8 +47,11 @@ RANDOM_WALK = 3600.0
 WARM = 4
 """Cells at the beginning in which no push is seen, as no bias is known."""
 
-KEPT = 60
+KEPT = 120
 """Cells of which the scatter is known."""
+
+USUAL = 60
+"""Cells from which on means of r as they are in half of all cells are no push, but the model."""
 
 SPANS = (0.02, 0.1, CELL / NANOSECONDS)
 """Time over which r is averaged to see whether it is a push [s]."""
@@ -153,6 +157,7 @@ class _Cell(NamedTuple):
     noise: Array  # (6, 6) the part of it that is fast
     squares: Array  # (2, 3) mean squares of the means of the forces over shorter `SPANS`
     change: Array  # (6,) half the square by which the mean gap differs from that before
+    level: Array  # (6,) mean of r
     instants: int
 
 
@@ -253,7 +258,7 @@ class Fusion:
         usual = np.zeros((len(SPANS), 3))
         if self._cells:
             squares = [np.vstack([cell.squares, cell.change[:3]]) for cell in self._cells]
-            usual = np.median(squares, axis=0)
+            usual = np.median(squares, axis=0) + self._wander()[:3]
         self._limits = np.sqrt(floor + usual)
 
     def _compare(self, change: Array, covariance: Array) -> None:
@@ -272,7 +277,17 @@ class Fusion:
         sizes = np.trace(scatters / np.outer(self._sigma, self._sigma), axis1=1, axis2=2)
         usual = sizes <= _OUTLYING * np.median(sizes)
         fast = np.array([cell.noise for cell in self._cells])[usual].mean(axis=0)
-        return least + scatters[usual].mean(axis=0), least + fast
+        slow = np.diag(self._wander())
+        return least + scatters[usual].mean(axis=0) + slow, least + fast
+
+    def _wander(self) -> Array:
+        """(6,) variance of the mean of r beyond that of its changes, as where the posture does."""
+        if len(self._cells) < USUAL:
+            return np.zeros(6)
+        changes, levels = (np.array(part) for part in [*zip(*self._cells, strict=True)][3:5])
+        spread = (MAD_TO_SIGMA * np.median(np.abs(levels), axis=0)) ** 2
+        beyond: Array = np.maximum(0.0, spread - np.median(changes, axis=0))
+        return beyond
 
     def _judged(self, stamps: Stamps, force: Array) -> Mask:
         """(K,) whether the external forces (K, 3) up to an instant are no noise."""
@@ -309,18 +324,20 @@ class Fusion:
         calm = rows.pushed[known].mean() <= MOST_PUSHED
         counts = known & ~rows.pushed if calm else known
         left, gap = rows.external[counts], rows.gap[counts].mean(axis=0)
-        left = left - left.mean(axis=0)
+        level = left.mean(axis=0)
+        left = left - level
         change = np.zeros(6) if self._before is None else gap - self._before
         squares = _squares(rows.stamps[known], rows.gap[known, :3])
         scatter = left.T @ left / len(left) + 0.5 * np.outer(change, change)
         noise = _noise(rows.stamps[counts], left)
-        self._cells.append(_Cell(scatter, noise, squares, 0.5 * change**2, len(left)))
+        changed = 0.5 * change**2
+        self._cells.append(_Cell(scatter, noise, squares, changed, level, len(left)))
         self._closed, self._before = self._closed + 1, gap
         M = np.concatenate(rows.maps[counts].mean(axis=0), axis=1)
-        level = gap, np.concatenate([np.eye(6), -M], axis=1)
-        self._waiting, learned = (level if calm else None), self._waiting
+        measured = gap, np.concatenate([np.eye(6), -M], axis=1)
+        self._waiting, learned = (measured if calm else None), self._waiting
         if warm:
-            self._waiting, learned = None, level
+            self._waiting, learned = None, measured
         if learned is not None and calm:
             fresh = [k for k in range(rows.maps.shape[1]) if k not in self._swings]
             self._learn(learned[1], learned[0], self._mean_scatter(), fresh)
