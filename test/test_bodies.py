@@ -21,6 +21,7 @@ from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
 from izmp_dynamics.bodies.registration import Step, find_shift
 from izmp_dynamics.bodies.table import Table, read_table
 from izmp_dynamics.bodies.units import read_units
+from izmp_dynamics.bodies.write import import_opensim
 from izmp_dynamics.cli.main import main
 
 from .requiring import skip_without
@@ -400,6 +401,12 @@ def test_tables_of_matlab(last, sentence, tmp_path, monkeypatch):
         found = read_table(tmp_path / 'a.mat')
         assert found.names == ('tilt',)
         np.testing.assert_allclose(found.columns(['tilt'])[:, 0], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.usefixtures('osim')
+def test_a_model_that_is_not_there_is_named_before_a_motion_is_read(tmp_path):
+    with pytest.raises(IzmpError, match='There is no model'):
+        import_opensim(tmp_path / 'm.osim', tmp_path / 'm.mot', None, tmp_path / 'out')
 
 
 UNITS = [f'shin_{kind}_{axis}' for kind in ('Accel', 'Gyro') for axis in 'XYZ']

@@ -60,6 +60,18 @@ def test_strides_of_different_length_are_one_gait_cycle():
     assert row.count == 5
 
 
+def test_a_foot_of_another_name_has_the_same_sole_or_sensor():
+    """As that of a draft, beside a robot file that was written by hand."""
+    first, second = walk('a'), walk('b', seed=2)
+    events = [event | {'subject': 'l_sole'} for event in second.report['events']]
+    report = second.report | {'events': events, 'feet': [{'name': 'l_sole'}]}
+    second = replace(second, report=report)
+    assert align([first, second]).by == 'time'
+    report = first.report | {'parameters': {'feet[left].sole': 'l_sole'}}
+    alignment = align([replace(first, report=report), second])
+    assert (alignment.by, alignment.foot, alignment.strides) == ('steps', 'left', {'a': 5, 'b': 5})
+
+
 def test_over_time_both_begin_with_their_first_instant():
     first, second = walk('a'), walk('b', offset=3.0, seed=2)
     alignment = align([first, second], by='time')

@@ -243,6 +243,13 @@ def test_an_imu_in_units_of_g_or_upside_down_is_remarked_on(drafted):
     assert '° off the vertical' in drafted(turned)[1]
 
 
+def test_joints_in_degrees_are_remarked_on(drafted):
+    def in_degrees(recording):
+        recording[JOINTS]['position'] *= 180.0 / np.pi
+
+    assert 'in degrees instead of radians' in drafted(in_degrees)[1]
+
+
 @pytest.mark.filterwarnings('error')
 def test_numbers_that_are_none_do_not_matter(drafted):
     def rubbish(recording):

@@ -20,7 +20,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import BagError, ModelError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, up_to_z
-from izmp_dynamics.bodies.table import Table
+from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.files.libraries import library
 
 _AXES = {'PinJoint': 'Z', 'SliderJoint': 'x', 'UniversalJoint': 'XY', 'GimbalJoint': 'XYZ'}
@@ -48,7 +48,7 @@ _ON_GROUND = 5.0
 
 def read_opensim(
     path: Path,
-    motion: Table,
+    motion: Path,
     feet: Sequence[str] = (),
     progress: Callable[[float], None] = lambda done: None,
 ) -> Recording:
@@ -56,7 +56,7 @@ def read_opensim(
 
     Args:
         path: the model, *.osim.
-        motion: its coordinates over time.
+        motion: the file of its coordinates over time.
         feet: bodies that are feet; default: those whose names say so.
         progress: is called with the part that is done.
 
@@ -95,11 +95,11 @@ def opensim_library() -> Any:
 
 
 class _Reader:
-    def __init__(self, path: Path, motion: Table, feet: Sequence[str]) -> None:
+    def __init__(self, path: Path, motion: Path, feet: Sequence[str]) -> None:
         self._osim = osim = opensim_library()
         osim.Logger.setLevelString('Off')
         osim.Logger.removeFileSink()
-        self._path, self._motion, self._remarks = path, motion, list[str]()
+        self._path, self._remarks = path, list[str]()
         with _refusals(path):
             if not path.is_file():
                 raise ModelError(f"There is no model '{path}'.", kind='no_file', path=path)
@@ -115,6 +115,7 @@ class _Reader:
                 coordinate.setDefaultLocked(False)
                 coordinate.setDefaultClamped(False)
             self._state = model.initSystem()
+        self._motion = read_table(motion)
         gravity = model.getGravity().to_numpy()
         self._gravity = float(np.linalg.norm(gravity))
         if not self._gravity:

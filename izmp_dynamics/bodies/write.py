@@ -56,7 +56,7 @@ def import_opensim(
         IzmpError: a file cannot be used, or `output` is taken.
     """
     BagWriter(output, overwrite=overwrite)  # refuses a place that is taken
-    recording = read_opensim(model, read_table(motion), feet, progress)
+    recording = read_opensim(model, motion, feet, progress)
     plates: tuple[Wrenches, ...] = ()
     forces: tuple[Wrenches, ...] = ()
     remarks = recording.remarks

@@ -71,6 +71,8 @@ QUANTITIES = (
 )
 """In the order of the page; the IZMP is that of MR-AD."""
 
+_MARKS = ('sole', 'wrench.topic')
+
 
 @dataclass(frozen=True)
 class Result:
@@ -96,6 +98,16 @@ class Result:
             if event['kind'] == 'touchdown' and event['subject'] == foot
         ]
         return np.array(times, dtype=np.float64)
+
+    @property
+    def marks_of_feet(self) -> dict[str, set[str]]:
+        """Foot → its name, sole and force sensor, by which robot files have the same one."""
+        stated = self.report.get('parameters', {})
+        return {
+            name: {name, *(str(stated.get(f'feet[{name}].{key}', name)) for key in _MARKS)}
+            - {'not given'}
+            for name in (entry['name'] for entry in self.report['feet'])
+        }
 
     @property
     def duration(self) -> float:
@@ -266,17 +278,21 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
     common = [q for q in QUANTITIES if all(q.name in result.series for result in results)]
     if not common:
         raise ReplayError('The results have no quantity in common.', kind='nothing_in_common')
-    feet = [[entry['name'] for entry in result.report['feet']] for result in results]
+    marks = [result.marks_of_feet for result in results]
+    feet = {
+        name: [next((other for other in found if own & found[other]), '') for found in marks]
+        for name, own in marks[0].items()
+    }
+    feet = {name: others for name, others in feet.items() if all(others)}
     each = {
-        name: [len(_strides(result, name)) for result in results]
-        for name in feet[0]
-        if all(name in others for others in feet)
+        name: [len(_strides(*pair)) for pair in zip(results, others, strict=True)]
+        for name, others in feet.items()
     }
     counts = {name: min(strides) for name, strides in each.items()}
     if foot and foot not in counts:
         raise ReplayError(
             f"'{foot}' is not a foot of all results; they have "
-            f'{" | ".join(", ".join(names) for names in feet)}.',
+            f'{" | ".join(map(", ".join, marks))}.',
             kind='unknown_foot', foot=foot,
         )  # fmt: skip
     chosen = foot or max(counts, key=lambda name: counts[name], default='')
@@ -290,8 +306,9 @@ def align(results: Sequence[Result], by: str = '', foot: str = '') -> Alignment:
         )
     if by == 'time' or not enough:
         return Alignment('time', '', _over_time(results, common), strides)
+    phases, chosen_feet = np.linspace(0.0, 100.0, PHASES), feet[chosen]
     aligned = tuple(
-        Aligned(q, np.linspace(0.0, 100.0, PHASES), tuple(_cut(r, chosen, q) for r in results))
+        Aligned(q, phases, tuple(_cut(r, f, q) for r, f in zip(results, chosen_feet, strict=True)))
         for q in common
     )
     return Alignment('steps', chosen, aligned, strides)

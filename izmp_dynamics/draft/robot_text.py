@@ -16,6 +16,7 @@ from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
+from izmp_dynamics.recording.survey import WHY_BEYOND, beyond_limits
 from izmp_dynamics.sensing.accelerometer_array import check_layout
 from izmp_dynamics.signals.imu import rotations
 
@@ -126,7 +127,10 @@ class Draft:
         if absent:
             why += f'; at zero for want of a publisher: {_listed(absent)}'
         joints = self._mapping(self.joints_topic, 'joints') | {'topic': _bare(self.joints_topic)}
-        self._add(f'joints: {_flow(joints)}', why)
+        published = np.isin(moving, self.joints.names)
+        beyond = beyond_limits(self.model, np.where(published, self.posture.q, np.nan))
+        guess = f'{beyond} {WHY_BEYOND} What follows of the feet is wrong then.' if beyond else ''
+        self._add(f'joints: {_flow(joints)}', why, guess)
 
     def _mapping(self, topic: str, key: str) -> dict[str, Any]:
         """What the robot file states of the fields of a maker's messages; nothing of others."""

@@ -34,6 +34,21 @@ LARGEST_NUMBER = 1e4
 """Angular velocity that is no number of a gyroscope in any unit, neither rad/s nor °/s."""
 
 
+WHY_BEYOND = (
+    "Are their positions in degrees instead of radians, or their zeros others than the URDF's?"
+)
+
+
+def beyond_limits(model: RobotModel, middle: Array) -> str:
+    """Say which joints are far beyond their limits by their medians (n,); '' if none is."""
+    lower, upper = model.position_lower, model.position_upper
+    names = [
+        f'{model.joint_names[k]} (at {middle[k]:.3g}, from {lower[k]:.3g} to {upper[k]:.3g})'
+        for k in np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))
+    ]
+    return f'Joints are beyond their limits: {list_names(names)}.' if names else ''
+
+
 class Survey:
     """What the beginning of a log gives.
 
@@ -150,22 +165,11 @@ class Survey:
 
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
         """Remark on joints that are far beyond their limits for most of the time."""
+        middle = np.full(self.model.dof, np.nan)
         with np.errstate(over='ignore', invalid='ignore'):
-            middle = np.array([median(column) for column in positions.T], dtype=np.float64)
-        lower, upper = self.model.position_lower[columns], self.model.position_upper[columns]
-        beyond = np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))
-        if len(beyond):
-            names = [
-                f'{self.model.joint_names[columns[k]]} (at {middle[k]:.3g}, from {lower[k]:.3g} '
-                f'to {upper[k]:.3g})'
-                for k in beyond
-            ]
-            self._warn(
-                'beyond_limits',
-                f'Joints are beyond their limits: {list_names(names)}.',
-                'Are their positions in degrees instead of radians, or their zeros others than '
-                "the URDF's?",
-            )
+            middle[columns] = [median(column) for column in positions.T]
+        if beyond := beyond_limits(self.model, middle):
+            self._warn('beyond_limits', beyond, WHY_BEYOND)
 
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
