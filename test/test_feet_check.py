@@ -4,12 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.diagnosis.forces import UNITS, feet_findings, in_air, motion_findings
+from izmp_dynamics.diagnosis.forces import UNITS, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.legs import in_air
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.verdict.summary import summary_of
 
-from .report_scenarios import GRAVITY, HEIGHT, MASS, bump, standing, walking
+from .report_scenarios import GRAVITY, HEIGHT, MASS, bump, standing, walking, without
 
 
 @pytest.fixture(scope='module')
@@ -81,6 +83,64 @@ def test_a_dead_contact_sensor_is_named(walk, says, what):
     (found,) = feet_findings(report)
     assert (found.kind, what in found.sentence) == ('dead_contact', True)
     assert 'dead_contact' in [each.kind for each in summary_of(report).findings]
+
+
+@pytest.mark.parametrize('motion', [walking(5.0), standing(5.0)])
+@pytest.mark.parametrize('factor', [3.0, 0.3])
+def test_one_foot_in_another_unit_is_named_with_its_factor(motion, factor):
+    wrong = with_forces(motion, lambda forces: [forces[0], factor * forces[1]])
+    (found,) = feet_findings(wrong)
+    assert (found.kind, 'right_foot' in found.sentence) == ('foot_scale', True)
+    assert f'measures {factor:g} times' in found.sentence
+    assert summary_of(wrong).verdict.sentence == found.sentence
+
+
+@pytest.mark.parametrize('factors', [(1.3, 0.7), (3.0, 3.0)])
+def test_masses_and_a_unit_of_all_feet_scale_no_single_foot(walk, factors):
+    wrong = with_forces(walk, lambda forces: list((np.transpose(forces) * factors).T))
+    assert not [found for found in feet_findings(wrong) if found.kind == 'foot_scale']
+
+
+@pytest.mark.parametrize('degrees', [0.0, 20.0, 90.0, 180.0])
+@pytest.mark.parametrize('motion', [walking(8.0), standing(8.0)])
+def test_an_imu_that_is_turned_about_the_vertical_contradicts_the_feet_that_stand(motion, degrees):
+    """Without force sensors; the root tilts by 3°, so gravity shows it too."""
+    turned = turned_imu(without(motion, 'cop'), degrees)
+    unmeasured = with_forces(turned, lambda forces: [np.nan * force for force in forces])
+    found = [each.kind for each in feet_findings(unmeasured)]
+    assert found == (['imu_turned'] if degrees > 45.0 else [])
+    assert (summary_of(unmeasured).verdict.reason == 'input_wrong') == (degrees > 45.0)
+
+
+def turned_imu(evaluation, degrees):
+    """The contact force of a root whose specific force is turned, as that of all else is small."""
+    track = evaluation.tracks['mr_ad']
+    R = Rotation.from_euler('z', degrees, degrees=True).as_matrix()
+    wrench = np.hstack([track.wrench[:, :3] @ R.T, track.wrench[:, 3:]])
+    tracks = evaluation.tracks | {'mr_ad': dataclasses.replace(track, wrench=wrench)}
+    return dataclasses.replace(evaluation, tracks=tracks)
+
+
+@pytest.mark.parametrize('motion', [walking(5.0), standing(5.0)])
+@pytest.mark.parametrize(('unit', 'what'), [(1.0, 'force sensor'), (np.nan, 'contact sensor')])
+def test_a_sensor_without_load_is_dead_where_nothing_else_can_carry(motion, unit, what):
+    """The other foot is in the air, or the IZMP beyond it for most of the time."""
+
+    def measures(foot, loaded):
+        force = np.where(loaded, foot.normal_force, 0.0) * unit
+        chance = 1.0 * loaded
+        return dataclasses.replace(
+            foot, sensor=None, normal_force=force, loaded=loaded, chance=chance, measured=True
+        )
+
+    left, right = motion.feet
+    dead = measures(right, np.zeros(len(motion.stamps), dtype=bool))
+    report = dataclasses.replace(motion, feet=(measures(left, left.loaded), dead))
+    (found,) = (each for each in feet_findings(report) if each.kind == 'dead_contact')
+    assert f"The {what} of foot 'right_foot' never reports load" in found.sentence
+    assert summary_of(report).verdict.reason == 'input_wrong'
+    sound = dataclasses.replace(motion, feet=tuple(measures(f, f.loaded) for f in motion.feet))
+    assert 'dead_contact' not in [each.kind for each in feet_findings(sound)]
 
 
 def test_an_unused_force_sensor_may_be_that_of_a_missing_foot(walk):

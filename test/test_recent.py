@@ -71,12 +71,28 @@ def tipped(evaluation, start=6.0, within=0.6):
     return np.cos(turned)[:, None] * evaluation.normal - np.sin(turned)[:, None] * forward
 
 
-def test_forces_that_are_counts_get_the_factor():
+@pytest.mark.parametrize(
+    ('factors', 'turn', 'kind', 'text'),
+    [
+        ((0.4, 0.4), 1.0, 'foot_unit', 'multiply force.field by 2.5;'),
+        ((3.0, 1.0), 1.0, 'foot_scale', "'left_foot' measures 3 times"),
+        ((1.0, 1.0), -1.0, 'imu_turned', 'turned by 180° about the vertical'),
+    ],
+)
+def test_sensors_of_another_unit_and_a_turned_imu_are_found_as_in_a_replay(
+    factors, turn, kind, text
+):
     evaluation = standing(duration=6.0)
-    feet = tuple(replace(foot, normal_force=0.4 * foot.normal_force) for foot in evaluation.feet)
-    found = judged(replace(evaluation, feet=feet), sensors=('force',)).findings
-    (unit,) = (finding for finding in found if finding.kind == 'foot_unit')
-    assert 'multiply force.field by 2.5;' in unit.sentence
+    feet = tuple(
+        replace(foot, normal_force=factor * foot.normal_force)
+        for foot, factor in zip(evaluation.feet, factors, strict=True)
+    )
+    track = evaluation.tracks['mr_ad']
+    wrench = track.wrench * [turn, turn, 1.0, 1.0, 1.0, 1.0]
+    tracks = evaluation.tracks | {'mr_ad': replace(track, wrench=wrench)}
+    found = judged(replace(evaluation, feet=feet, tracks=tracks), sensors=('force',)).findings
+    (of_kind,) = (finding for finding in found if finding.kind == kind)
+    assert text in of_kind.sentence
 
 
 def test_a_robot_that_tips_over_with_its_soles_falls_where_the_vertical_is_known():

@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +13,17 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
-from izmp_dynamics.results.evaluation import Evaluation, Foot
-from izmp_dynamics.stability.clearance import (
-    CLEARANCE_BY_JOINTS,
-    lowest_above,
-    shows_plane,
-    stays_point,
+from izmp_dynamics.diagnosis.legs import (
+    LEAST_LOAD,
+    LEAST_SHIFT,
+    LEAST_TIME,
+    in_air,
+    sensors_exchanged,
 )
+from izmp_dynamics.diagnosis.turned import EXPLAINED, turn_findings
+from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.clearance import stays_point
+from izmp_dynamics.stability.support_polygon import margins
 
 FORCE_TOLERANCE = 0.05
 """A mean normal force that deviates by more from the weight is remarked on [-]."""
@@ -34,6 +37,9 @@ MASS_BELOW = 0.25
 CONTRADICTS = 2.0
 """Ratio of measured and required force that neither a load nor a wrong mass explains [-]."""
 
+BEYOND = 0.01
+"""So far beyond the feet that are said to carry the IZMP cannot stay [m]."""
+
 UNITS = {
     'kgf': 9.80665,
     'lbf': 4.4482216,
@@ -44,21 +50,6 @@ UNITS = {
 
 UNIT_TOLERANCE = 0.08
 """Ratio of force and weight that is still taken for that of a unit [-]."""
-
-LEAST_TIME = 0.3
-"""Time in the air that is needed to judge a foot [s]."""
-
-LARGE_SHARE = 0.7
-"""A foot in the air cannot measure this share of what it and a foot on the ground measure [-]."""
-
-LEAST_LOAD = 0.1
-"""Share of the load that these two must measure, or one of them may be about to step [-]."""
-
-AGAINST = -0.7
-"""Correlation of the feet's shares and the place of the IZMP that means exchanged feet [-]."""
-
-LEAST_SHIFT = 0.03
-"""Standard deviation of the shares from which on that correlation means something [-]."""
 
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
@@ -74,18 +65,6 @@ BY_DELAY = 0.5
 
 EXAMINED = 10_000
 """Instants at the beginning that are tried with each."""
-
-LEAST_SWAY = 0.002
-"""Difference of horizontal forces, as part of the weight, from which on it means something [-]."""
-
-TURNED = 45.0
-"""Angle about the vertical between these from which on the mounting of a sensor is doubted [°]."""
-
-EXPLAINED = 0.2
-"""Share of the square of that difference that may be left after they are turned [-]."""
-
-OVER, LONGEST = 0.05, int(60e9)
-"""Half-width of the triangle over which they are averaged [s]; time that is looked at [ns]."""
 
 CONSTANT_SHARE = 0.5
 """Part of it that is constant from which on offsets are named rather than a delay [-]."""
@@ -146,13 +125,16 @@ def feet_findings(
     """
     feet = evaluation.feet
     weight = evaluation.total_mass * evaluation.gravity
-    yield from dead_contacts(evaluation)
+    yield from dead_sensors(evaluation)
     measured = [foot for foot in feet if np.isfinite(foot.normal_force).any()]
     pulling = [foot for foot in measured if _pulls_all_along(foot, weight / len(feet))]
     if pulling:
         yield from map(_pulls, pulling)
         return
     if measured and len(measured) == len(feet):
+        if scaled := [*_scaled(evaluation, stands)]:
+            yield from scaled
+            return
         total = np.sum([foot.normal_force for foot in feet], axis=0)
         scalar = any(foot.sensor is None and foot.measured for foot in feet)
         wrong = [*_against_newton(evaluation, total, stands)]
@@ -161,8 +143,8 @@ def feet_findings(
             found = _compare_with_weight(total[stands], weight, unused_wrenches, scalar)
             wrong = [replace(each, data={'certain': bool(wrong)}) for each in found]
         yield from wrong
-        yield from _exchanged(evaluation, total, stands)
-        yield from _turned(evaluation)
+        yield from sensors_exchanged(evaluation, total, stands)
+    yield from turn_findings(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
         yield Finding(
             'no_load',
@@ -172,34 +154,68 @@ def feet_findings(
         )
 
 
-def dead_contacts(evaluation: Evaluation) -> Iterator[Finding]:
-    """Find contact sensors that say the same throughout, though the motion says otherwise.
+def dead_sensors(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find feet whose sensors say the same of their load throughout, though the motion does not.
 
-    The chance of a foot is 0 or 1 where its sensor is believed: not where none says load, as then
-    contact is estimated.
+    The chance of a foot is 0 or 1 where its contact sensor is believed: not where none says load,
+    as then contact is estimated, so that a verdict can be true. No push keeps the others in the
+    air, nor the IZMP beyond them for most of the time.
     """
     steps = np.diff(evaluation.stamps)
     step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
     for foot in evaluation.feet:
-        has_force = foot.sensor is not None or np.isfinite(foot.normal_force).any()
-        if has_force or not foot.measured or foot.chance is None:
+        force, stands = bool(np.isfinite(foot.normal_force).any()), foot.loaded.astype(bool)
+        nothing = foot.sensor is not None and not force
+        if nothing or not foot.measured or foot.chance is None:
             continue
-        stands, says = foot.loaded.astype(bool), foot.chance == 1.0
-        seconds = step * np.count_nonzero(stands)
+        says, certain = stands if force else foot.chance == 1.0, True
         what, contrary = 'never reports load', 'it carries load'
-        if says.any():
+        if not says.any():
+            certain = not stands.any()
+            rows = _must_carry(evaluation, foot) if certain else stands
+        elif not force:
             what, contrary = 'reports load throughout', 'it is in the air'
-            seconds = step * np.count_nonzero(in_air(evaluation, foot)) * stands.all()
+            rows = in_air(evaluation, foot) & stands.all()
+        else:
+            continue
+        seconds = step * np.count_nonzero(rows)
         if seconds >= LEAST_TIME:
             yield Finding(
                 'dead_contact',
                 'warning',
-                f"The contact sensor of foot '{foot.name}' {what}, though according to the "
-                f'motion {contrary} for {seconds:.1f} s.',
-                f'Is it dead, or feet[{foot.name}].contact.loaded_above wrong? Without contact in '
-                'the robot file, contact is estimated.',
-                data={'says': float(says.any())},
-            )
+                f"The {'force' if force else 'contact'} sensor of foot '{foot.name}' {what}, "
+                f'though according to the motion {contrary} for {seconds:.1f} s.',
+                'Is it dead, or its topic another one'
+                + ('?' if force else f', or feet[{foot.name}].contact.loaded_above wrong? Without '
+                'contact in the robot file, contact is estimated.'),
+                data={'certain': certain},
+            )  # fmt: skip
+
+
+def _must_carry(evaluation: Evaluation, foot: Foot) -> Flags:
+    """(K,) where nothing but a foot can carry the robot.
+
+    All others are in the air; or everywhere, if the IZMP lies beyond them for most of the time and
+    within them and it.
+    """
+    track = evaluation.tracks.get('mr_ad')
+    if track is None or len(evaluation.feet) < 2:
+        return np.zeros(len(evaluation.stamps), np.bool_)
+    others = [other for other in evaluation.feet if other is not foot]
+    weight = evaluation.total_mass * evaluation.gravity
+    heavy = _required(evaluation) > 0.5 * weight
+    alone = heavy & np.all([in_air(evaluation, other) for other in others], axis=0)
+    soles = tuple(each.sole for each in evaluation.feet)
+    loaded = np.stack([each.loaded for each in evaluation.feet], axis=1)
+    this = np.array([each is foot for each in evaluation.feet])
+    counts, both = loaded[:, ~this].any(axis=1), loaded | this
+    with_it, without = (
+        margins((track.point,), soles, each, evaluation.normal)[0] for each in (both, loaded)
+    )
+    beyond = heavy & counts & (without < -BEYOND) & (with_it > 0.0)
+    most = np.count_nonzero(beyond) > 0.5 * np.count_nonzero(heavy)
+    found: Flags = alone | (beyond & most)
+    return found
 
 
 def _pulls_all_along(foot: Foot, share: float) -> bool:
@@ -266,6 +282,50 @@ def _compare_with_weight(
     )
 
 
+def _required(evaluation: Evaluation) -> Array:
+    """(K,) normal force that the motion requires [N]."""
+    force: Array = np.einsum(
+        'ki,ki->k', evaluation.normal, evaluation.tracks['mr_ad'].wrench[:, :3]
+    )
+    return force
+
+
+def _scaled(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Finding]:
+    """Find feet that measure another multiple of their load than the other ones.
+
+    Each by a factor, the normal forces add up to what the motion requires, and by one for all they
+    do not. Feet that carry in turn, or to which the load shifts, determine the factors.
+    """
+    if 'mr_ad' not in evaluation.tracks or len(evaluation.feet) < 2:
+        return
+    required = _required(evaluation)[stands]
+    forces = np.stack([foot.normal_force[stands] for foot in evaluation.feet], axis=1)
+    weight = evaluation.total_mass * evaluation.gravity
+    rows = (required > LEAST_LOAD * weight) & np.isfinite(forces).all(axis=1)
+    forces, required = forces[rows], required[rows]
+    if not (np.abs(forces) > LEAST_LOAD * weight).any(axis=0).all():
+        return
+    _, known, _ = np.linalg.svd(forces / np.linalg.norm(forces, axis=0), full_matrices=False)
+    if known[-1] < LEAST_SHIFT * known[0]:
+        return
+    factors = np.linalg.lstsq(forces, required, rcond=None)[0]
+    total = forces.sum(axis=1)
+    common = total * (total @ required) / (total @ total)
+    off, left = (float(np.sum((each - required) ** 2)) for each in (common, forces @ factors))
+    if left > EXPLAINED * off:
+        return
+    for foot, factor in zip(evaluation.feet, factors.tolist(), strict=True):
+        if not 1.0 / CONTRADICTS <= factor <= CONTRADICTS:
+            yield Finding(
+                'foot_scale',
+                'warning',
+                f"The force sensor of foot '{foot.name}' measures {1.0 / factor:.3g} times what "
+                'it carries according to the motion.',
+                f'Correct its driver, or state in feet[{foot.name}] wrench.matrix with '
+                f'{factor:.3g} on its diagonal (force.field: times {factor:.3g}).',
+            )
+
+
 def _against_newton(
     evaluation: Evaluation, total: Array, stands: Flags | slice
 ) -> Iterator[Finding]:
@@ -276,9 +336,9 @@ def _against_newton(
     if 'mr_ad' not in evaluation.tracks:
         return
     weight = evaluation.total_mass * evaluation.gravity
-    force = np.einsum('ki,ki->k', evaluation.normal, evaluation.tracks['mr_ad'].wrench[:, :3])
     carried = np.any([foot.loaded for foot in evaluation.feet], axis=0)
-    force, total = (np.where(carried, each, np.nan)[stands] for each in (force, total))
+    both = (_required(evaluation), total)
+    force, total = (np.where(carried, each, np.nan)[stands] for each in both)
     force, total = np.stack([force, total])[:, (force > LEAST_LOAD * weight) & np.isfinite(total)]
     if not len(total):
         return
@@ -292,149 +352,6 @@ def _against_newton(
             'Check units and scale of the force sensors and of the accelerometers, and whether '
             'something else carries the robot or presses it down.',
         )
-
-
-def _exchanged(evaluation: Evaluation, total: Array, stands: Flags | slice) -> Iterator[Finding]:
-    """Find two feet whose sensors are each other's: by steps, or by the shift of weight.
-
-    Steps show it of robots with any number of feet, if joints and flat soles show which foot is in
-    the air; the shift of weight only of bipeds, as the place of the IZMP does not determine how
-    more than two feet share the load, and only while the robot stands: one that falls over an
-    edge may shift it either way.
-    """
-    feet = evaluation.feet
-    steps = np.diff(evaluation.stamps)
-    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
-    raised = {foot.name: in_air(evaluation, foot) for foot in feet}
-    stepped, found = False, ('', '', 0.0)
-    for pair in combinations(feet, 2):
-        shares = []
-        for one, other in permutations(pair):
-            both = one.normal_force + other.normal_force
-            with np.errstate(invalid='ignore'):
-                rows = raised[one.name] & ~raised[other.name] & (both > LEAST_LOAD * total)
-            if np.count_nonzero(rows) * step >= LEAST_TIME:
-                share = float(np.median(one.normal_force[rows] / both[rows]))
-                shares.append((one.name, other.name, share))
-        stepped |= bool(shares)
-        if shares and min(share for _, _, share in shares) >= 1.0 - LARGE_SHARE:
-            largest = max(shares, key=lambda entry: entry[2])
-            if largest[2] >= LARGE_SHARE and largest[2] > found[2]:
-                found = largest
-    name, of, most = found
-    if name:
-        why = (
-            f"while foot '{name}' is in the air, its sensor measures {most:.0%} of what both "
-            'measure'
-        )
-    follows = _load_follows(evaluation, *feet, stands) if len(feet) == 2 else float('nan')
-    if name and follows > 0.0:
-        return  # a heel that rises is no foot in the air
-    if not name and not stepped and follows < AGAINST:
-        name, of = (foot.name for foot in feet)
-        why = 'their load shifts against the IZMP'
-    if not name:
-        return
-    yield Finding(
-        'feet_exchanged',
-        'warning',
-        f'The force sensors of the feet {name} and {of} seem to be exchanged: {why}.',
-        f'Exchange feet[{name}].wrench.topic and feet[{of}].wrench.topic (and frame), if their '
-        'legs are not exchanged in the URDF.',
-        data={'feet': (name, of), 'follows': follows},
-    )
-
-
-def _turned(evaluation: Evaluation) -> Iterator[Finding]:
-    """Find an IMU that is turned about the vertical, or force sensors that all are.
-
-    Of the motion's force, what the specific force φ of the root has in it, m φ, is the rest after
-    m c̈, by the joints. The feet must read the same, so the turn between both, of a Procrustes
-    problem in the plane, is that of a sensor. Their means are left out, as tilt and offsets make
-    them; all are means over the same triangle.
-    """
-    rows = slice(int(np.searchsorted(evaluation.stamps, evaluation.stamps[0] + LONGEST)))
-    stamps, mass = evaluation.stamps[rows], evaluation.total_mass
-    if evaluation.external_force is None or len(stamps) < 2:
-        return
-    step = float(np.median(np.diff(stamps))) / NANOSECONDS
-    n = max(1, round(OVER / step))
-    window = np.convolve(np.ones(n), np.ones(n)) / n**2
-    external, moved = (
-        np.stack([np.convolve(axis, window, 'valid') for axis in force[rows].T], axis=1)
-        for force in (evaluation.external_force, evaluation.tracks['mr_ad'].wrench[:, :3])
-    )
-    c = evaluation.com[rows]
-    if len(c) <= 2 * n:
-        return
-    bend = (c[2 * n :] - 2.0 * c[n:-n] + c[: -2 * n]) / (n * step) ** 2
-    level = evaluation.nif_R_root(slice(n, len(c) - n))[:, :2]
-    by_imu = np.einsum('kij,kj->ki', level, moved[1:-1] - mass * bend)
-    by_feet = by_imu - np.einsum('kij,kj->ki', level, external[1:-1])
-    known = np.isfinite(by_imu + by_feet).all(axis=1)
-    known &= np.abs((stamps[2 * n :] - stamps[: -2 * n]) / (2e9 * n * step) - 1.0) < 0.1
-    if not known.any():
-        return
-    x, y = (force[known] - force[known].mean(axis=0) for force in (by_imu, by_feet))
-    along = float(np.sum(x * y))
-    across = float(np.sum(x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]))
-    both = float(np.sum(x * x + y * y))
-    off, left = both - 2.0 * along, both - 2.0 * float(np.hypot(along, across))
-    turn, weight = float(np.degrees(np.arctan2(across, along))), mass * evaluation.gravity
-    if off < len(x) * (LEAST_SWAY * weight) ** 2 or left > EXPLAINED * off or abs(turn) < TURNED:
-        return
-    yield Finding(
-        'imu_turned',
-        'warning',
-        'The horizontal specific force of the IMU agrees with that of the feet if it is turned by '
-        f'{turn:.0f}° about the vertical.',
-        'Is the IMU turned against imu.frame, or are all force sensors (wrench.frame, '
-        'wrench.rotation)?',
-    )
-
-
-def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
-    """(K,) whether the joints hold a foot above the soles of all others.
-
-    Not known, so False, where the others touch the ground with points that have no plane, and
-    where a joint between the root and a sole is not known.
-    """
-    others = [
-        (other.sole, other.axes)
-        for other in evaluation.feet
-        if other is not foot
-        and other.axes is not None
-        and shows_plane(other.sole)
-        and not (other.held_joints or foot.held_joints)
-    ]
-
-    def above_all(rows: slice) -> Flags:
-        above = np.full(rows.stop - rows.start, bool(others))
-        for sole, axes in others:
-            height = lowest_above(foot.sole[rows], sole[rows].mean(axis=1), axes[rows, :, 2])
-            with np.errstate(invalid='ignore'):
-                above &= height > CLEARANCE_BY_JOINTS
-        return above
-
-    found: Flags = evaluation.columns.by_blocks(len(evaluation.stamps), above_all)
-    return found
-
-
-def _load_follows(evaluation: Evaluation, one: Foot, other: Foot, stands: Flags | slice) -> float:
-    """Correlation of the feet's shares and the place of the IZMP between them; NaN if unknown."""
-    track = evaluation.tracks.get('mr_ad')
-    if track is None:
-        return float('nan')
-    across = one.sole.mean(axis=1) - other.sole.mean(axis=1)
-    length = np.einsum('ki,ki->k', across, across)
-    with np.errstate(invalid='ignore', divide='ignore'):
-        place = np.einsum('ki,ki->k', track.point - other.sole.mean(axis=1), across) / length
-        share = one.normal_force / (one.normal_force + other.normal_force)
-    place, share = place[stands], share[stands]
-    known = np.isfinite(place + share) & (np.abs(share) < 10.0)
-    if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
-        return float('nan')
-    return float(np.corrcoef(place[known], share[known])[0, 1])
 
 
 def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:

@@ -9,16 +9,21 @@ contradiction, and a constant tilt of the IMU is granted to every order.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.model.body_layout import DRIVER
-from izmp_dynamics.results.evaluation import Evaluation
+from izmp_dynamics.results.evaluation import Evaluation, Foot
+from izmp_dynamics.stability.clearance import (
+    CLEARANCE_BY_JOINTS,
+    lowest_above,
+    shows_plane,
+)
 from izmp_dynamics.stability.ground_plane import joined_corners
 from izmp_dynamics.stability.support_polygon import write_margins
 
@@ -51,6 +56,21 @@ SAME = 0.3
 """Contradictions that differ by less count as equal [-]."""
 
 MOST_FEET, MOST_NAMED = 4, 4
+
+LARGE_SHARE = 0.7
+"""A foot in the air cannot measure this share of what it and a foot on the ground measure [-]."""
+
+AGAINST = -0.7
+"""Correlation of the feet's shares and the place of the IZMP that means exchanged feet [-]."""
+
+LEAST_SHIFT = 0.03
+"""Standard deviation of the shares from which on that correlation means something [-]."""
+
+LEAST_TIME = 0.3
+"""Time in the air that is needed to judge a foot [s]."""
+
+LEAST_LOAD = 0.1
+"""Share of the load that these two must measure, or one of them may be about to step [-]."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -237,3 +257,100 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
         'Compare the names of the joints with the order in the messages (joints.names), and the '
         "signs and zeros with the driver's.",
     )
+
+
+def sensors_exchanged(
+    evaluation: Evaluation, total: Array, stands: Flags | slice
+) -> Iterator[Finding]:
+    """Find two feet whose sensors are each other's: by steps, or by the shift of weight.
+
+    Steps show it of robots with any number of feet, if joints and flat soles show which foot is in
+    the air; the shift of weight only of bipeds, as the place of the IZMP does not determine how
+    more than two feet share the load, and only while the robot stands: one that falls over an
+    edge may shift it either way.
+    """
+    feet = evaluation.feet
+    steps = np.diff(evaluation.stamps)
+    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    raised = {foot.name: in_air(evaluation, foot) for foot in feet}
+    stepped, found = False, ('', '', 0.0)
+    for pair in combinations(feet, 2):
+        shares = []
+        for one, other in permutations(pair):
+            both = one.normal_force + other.normal_force
+            with np.errstate(invalid='ignore'):
+                rows = raised[one.name] & ~raised[other.name] & (both > LEAST_LOAD * total)
+            if np.count_nonzero(rows) * step >= LEAST_TIME:
+                share = float(np.median(one.normal_force[rows] / both[rows]))
+                shares.append((one.name, other.name, share))
+        stepped |= bool(shares)
+        if shares and min(share for _, _, share in shares) >= 1.0 - LARGE_SHARE:
+            largest = max(shares, key=lambda entry: entry[2])
+            if largest[2] >= LARGE_SHARE and largest[2] > found[2]:
+                found = largest
+    name, of, most = found
+    if name:
+        why = (
+            f"while foot '{name}' is in the air, its sensor measures {most:.0%} of what both "
+            'measure'
+        )
+    follows = _load_follows(evaluation, *feet, stands) if len(feet) == 2 else float('nan')
+    if name and follows > 0.0:
+        return  # a heel that rises is no foot in the air
+    if not name and not stepped and follows < AGAINST:
+        name, of = (foot.name for foot in feet)
+        why = 'their load shifts against the IZMP'
+    if not name:
+        return
+    yield Finding(
+        'feet_exchanged',
+        'warning',
+        f'The force sensors of the feet {name} and {of} seem to be exchanged: {why}.',
+        f'Exchange feet[{name}].wrench.topic and feet[{of}].wrench.topic (and frame), if their '
+        'legs are not exchanged in the URDF.',
+        data={'feet': (name, of), 'follows': follows},
+    )
+
+
+def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
+    """(K,) whether the joints hold a foot above the soles of all others.
+
+    Not known, so False, where the others touch the ground with points that have no plane, and
+    where a joint between the root and a sole is not known.
+    """
+    others = [
+        (other.sole, other.axes)
+        for other in evaluation.feet
+        if other is not foot
+        and other.axes is not None
+        and shows_plane(other.sole)
+        and not (other.held_joints or foot.held_joints)
+    ]
+
+    def above_all(rows: slice) -> Flags:
+        above = np.full(rows.stop - rows.start, bool(others))
+        for sole, axes in others:
+            height = lowest_above(foot.sole[rows], sole[rows].mean(axis=1), axes[rows, :, 2])
+            with np.errstate(invalid='ignore'):
+                above &= height > CLEARANCE_BY_JOINTS
+        return above
+
+    found: Flags = evaluation.columns.by_blocks(len(evaluation.stamps), above_all)
+    return found
+
+
+def _load_follows(evaluation: Evaluation, one: Foot, other: Foot, stands: Flags | slice) -> float:
+    """Correlation of the feet's shares and the place of the IZMP between them; NaN if unknown."""
+    track = evaluation.tracks.get('mr_ad')
+    if track is None:
+        return float('nan')
+    across = one.sole.mean(axis=1) - other.sole.mean(axis=1)
+    length = np.einsum('ki,ki->k', across, across)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        place = np.einsum('ki,ki->k', track.point - other.sole.mean(axis=1), across) / length
+        share = one.normal_force / (one.normal_force + other.normal_force)
+    place, share = place[stands], share[stands]
+    known = np.isfinite(place + share) & (np.abs(share) < 10.0)
+    if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
+        return float('nan')
+    return float(np.corrcoef(place[known], share[known])[0, 1])

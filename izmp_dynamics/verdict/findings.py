@@ -13,7 +13,7 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import (
-    dead_contacts,
+    dead_sensors,
     delay_findings,
     feet_findings,
     motion_findings,
@@ -48,8 +48,8 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 
 FORBIDDING = (
     'beyond_limits', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
-    'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged', 'mean_foot_force',
-    'no_inertial', 'sole_off', 'tilted_force', 'unit_turned', 'units_exchanged',
+    'foot_scale', 'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged',
+    'mean_foot_force', 'no_inertial', 'sole_off', 'tilted_force', 'unit_turned', 'units_exchanged',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""
 
@@ -95,8 +95,6 @@ def forbidding(scene: Scene) -> tuple[Finding, ...]:
 
 def _is_certain(finding: Finding, scene: Scene) -> bool:
     """Whether a finding leaves no other explanation."""
-    if finding.kind == 'dead_contact':  # where it never says load, contact is estimated
-        return bool(finding.data['says'])
     if 'certain' in finding.data:
         return bool(finding.data['certain'])
     if finding.kind == 'feet_exchanged':
@@ -151,7 +149,7 @@ def find(
         *_cop_findings(scene, tracks, falls),
         *_forces(scene, tracks),
         *_pushes(forces),
-        *dead_contacts(scene.evaluation),
+        *dead_sensors(scene.evaluation),
         *delay_findings(scene.evaluation),
     ]
     return tuple(found)

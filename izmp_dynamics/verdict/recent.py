@@ -9,7 +9,8 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, by_kind
-from izmp_dynamics.diagnosis.forces import LEAST_TIME, feet_findings, motion_findings
+from izmp_dynamics.diagnosis.forces import feet_findings, motion_findings
+from izmp_dynamics.diagnosis.legs import LEAST_TIME
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
@@ -36,7 +37,10 @@ OF_PUSHES = 60.0
 LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foot_force', 'push')
 """Kinds of findings of the report that the last seconds are enough for."""
 
-OF_FORCES = ('foot_pulls', 'foot_unit', 'forces_contradict', 'feet_exchanged', 'tilted_force')
+OF_FORCES = (
+    'foot_pulls', 'foot_scale', 'foot_unit', 'forces_contradict', 'feet_exchanged', 'imu_turned',
+    'tilted_force',
+)  # fmt: skip
 """Those of `izmp check`."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
-from izmp_dynamics.diagnosis.forces import in_air
+from izmp_dynamics.diagnosis.legs import in_air
 from izmp_dynamics.results.evaluation import Foot, Outage
 from izmp_dynamics.stability.support_polygon import Outline
 from izmp_dynamics.verdict.errors import Excursion, excursions_of
