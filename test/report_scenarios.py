@@ -220,7 +220,7 @@ def _steps(time, speed):
         x = np.where(
             swings, start + eased * (goal - start), np.where(number > 0, stride * number, 0)
         )
-        lift = np.where(swings, 0.04 * 64 * (swing * (1 - swing)) ** 3, 0.0)
+        lift = np.where(swings & moving, 0.04 * 64 * (swing * (1 - swing)) ** 3, 0.0)
         corners = np.zeros((len(time), 4, 3))
         corners[..., :2] = SOLE + np.stack([x, np.full_like(x, side * STANCE)], axis=1)[:, None]
         corners[..., 2] = lift[:, None]

@@ -66,6 +66,11 @@ def test_soles_somewhat_too_large_are_the_first_remark():
     assert summary.verdict.reason != 'soles_overlap'
     assert summary.findings[0].key == 'soles_overlap'
     assert 'by 60 mm' in summary.findings[0].sentence
+    close = standing(
+        duration=4.0, offset=lambda time: np.tile([0.0, 0.1], (len(time), 1)), cop_limit=1.0
+    )
+    judged = summary_of(enlarged(close, (apart + 0.06) / np.ptp(one))).verdict
+    assert judged.reason == 'soles_overlap'  # the margin is smaller than that
 
 
 def test_check_finds_soles_in_another_unit(corrupted):

@@ -480,8 +480,8 @@ def test_three_lines_for_the_terminal():
 
 
 def test_an_error_elsewhere_is_named_with_its_instant_and_size():
-    """Five gaps of 0.3 m within 3 s, the first for less time than the others."""
-    bumps = [bump(start, 0.15 if start > 3.0 else 0.12, 0.3) for start in (3, 3.7, 4.4, 5.1, 5.8)]
+    """Five gaps of 0.25 m within 3 s, the first for less time than the others."""
+    bumps = [bump(start, 0.15 if start > 3.0 else 0.12, 0.25) for start in (3, 3.7, 4.4, 5.1, 5.8)]
     evaluation = standing(60.0, offset=lambda time: sum(each(time) for each in bumps))
     verdict = summary_of(evaluation).verdict
     assert (verdict.state, verdict.reason) == ('stable', 'within_error')
@@ -489,6 +489,47 @@ def test_an_error_elsewhere_is_named_with_its_instant_and_size():
     size, at = map(float, found.groups())
     assert 100.0 < size <= 300.0
     assert any(start - 0.2 < at < start + 0.4 for start in (3, 3.7, 4.4, 5.1, 5.8))
+
+
+def test_an_izmp_that_is_off_by_more_than_the_soles_reach_leaves_the_verdict_to_the_cop():
+    bumps = [bump(start, 0.12, 0.9) for start in (3, 3.7, 4.4, 5.1, 5.8)]
+    summary = summary_of(standing(60.0, offset=lambda time: sum(each(time) for each in bumps)))
+    assert (summary.verdict.state, summary.verdict.judged_by) == ('stable', 'cop')
+    why = r'The CoP is judged, as the IZMP \(MR-AD\) appears up to \d+ mm outside at \d\.\d+ s'
+    assert re.search(why, summary.verdict.sentence)
+    assert summary.verdict.margin == summary.tracks['cop'].averaged_margin > 0.0
+
+
+@pytest.mark.parametrize(('scale', 'by_cop'), [(1.0, True), (1.2, False)])
+def test_the_cop_of_feet_that_do_not_measure_the_weight_proves_nothing(scale, by_cop):
+    evaluation = with_feet(standing(), normal_force=lambda foot: scale * foot.normal_force)
+    summary = summary_of(evaluation)
+    error = replace(summary.judged.error, uncertainty=0.11)  # the margin is 0.09 m
+    tracks = {**summary.tracks, 'mr_ad': replace(summary.judged, error=error)}
+    verdict = judge(Scene(evaluation), tracks, summary.external_forces, [])
+    assert ('mean_foot_force' in [found.key for found in summary.findings]) is not by_cop
+    assert ('but the measured CoP stayed' in verdict.sentence) is by_cop
+
+
+def raised(evaluation):
+    first, *others = evaluation.feet
+    sole = first.sole + 0.06 * evaluation.normal[:, None]
+    return replace(evaluation, feet=(replace(first, sole=sole), *others))
+
+
+def in_newton_millimetres(evaluation):
+    cop = evaluation.tracks['cop']
+    far = replace(cop, margin=cop.margin - 70.0)
+    return replace(evaluation, tracks={**evaluation.tracks, 'cop': far})
+
+
+@pytest.mark.parametrize(
+    ('change', 'key'), [(raised, 'carries_in_air'), (in_newton_millimetres, 'foot_unit')]
+)
+def test_soles_at_two_heights_and_a_cop_far_beyond_the_robot_leave_no_verdict(change, key):
+    summary = summary_of(change(standing(4.0)))
+    assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'input_wrong')
+    assert [finding.key for finding in summary.findings] == [key]
 
 
 def test_a_push_that_lifts_a_foot_is_in_the_headline():

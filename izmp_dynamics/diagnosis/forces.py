@@ -131,6 +131,8 @@ def feet_findings(
     if pulling:
         yield from map(_pulls, pulling)
         return
+    yield from _moments(evaluation)
+    yield from _carry_in_air(evaluation)
     if measured and len(measured) == len(feet):
         if scaled := [*_scaled(evaluation, stands)]:
             yield from scaled
@@ -421,3 +423,49 @@ def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
         f'{left:.1f} mm apart in place of {before:.1f} mm (RMS about their mean). “izmp calibrate '
         'BAG --robot ROBOT -o OUT” estimates the delays of all sensors.',
     )
+
+
+def _moments(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find a CoP that is farther from all soles than the robot is tall: moments in another unit.
+
+    The centre of mass is at about half of the height of a body.
+    """
+    cop = evaluation.tracks.get('cop')
+    above = np.einsum('ki,ki->k', evaluation.normal, evaluation.com - evaluation.ground_point)
+    if cop is None or not np.isfinite(cop.margin).any() or not np.isfinite(above).any():
+        return
+    outside, tall = -float(np.nanmedian(cop.margin)), 2.0 * float(np.nanmedian(above))
+    if outside > tall > 0.0:
+        yield Finding(
+            'foot_unit',
+            'warning',
+            f'The measured CoP is {outside:.1f} m outside the soles (median), farther than the '
+            f'robot is tall ({tall:.1f} m): the moments of the force sensors are not in N·m.',
+            'Are they in N·mm? Let the drivers publish N and N·m, or state wrench.matrix with '
+            '0.001 on the last three places of its diagonal.',
+            data={'certain': True},
+        )
+
+
+def _carry_in_air(evaluation: Evaluation) -> Iterator[Finding]:
+    """Find feet that carry load where the joints hold them above all others, most of the time.
+
+    An offset of a force sensor is smaller than half of what a foot carries.
+    """
+    weight = evaluation.total_mass * evaluation.gravity
+    steps = np.diff(evaluation.stamps)
+    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    for foot in evaluation.feet:
+        lifted = in_air(evaluation, foot) & np.isfinite(foot.normal_force)
+        lasts = step * np.count_nonzero(lifted)
+        force = float(np.median(foot.normal_force[lifted])) if lasts >= LEAST_TIME else 0.0
+        if force > 0.5 * weight / len(evaluation.feet):
+            yield Finding(
+                'carries_in_air',
+                'warning',
+                f"Foot '{foot.name}' measures {force:.1f} N (median) in the {lasts:.1f} s in "
+                'which the joints hold it above the soles of all others.',
+                f'Is feet[{foot.name}].sole the link and plane that touches the ground, and has '
+                'each joint of its leg the right sign and zero? Of feet on stairs no margin is '
+                'known.',
+            )

@@ -22,6 +22,7 @@ from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
+from izmp_dynamics.verdict.posture import FORCE_DEVIATION
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
 from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
 from izmp_dynamics.verdict.scene import LABELS, Scene
@@ -29,12 +30,6 @@ from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 from izmp_dynamics.verdict.timeline import Mask
 from izmp_dynamics.verdict.verdict import USABLE_SHARE
-
-FORCE_DEVIATION = 0.05
-"""Deviation of a mean contact force from the weight that is worth a remark."""
-
-LONG_ENOUGH = 2.0
-"""Time [s] after which the mean contact force of a robot that stays up is its weight."""
 
 NOISY_CROSSINGS, NOISY_SHARE = 3, 0.125
 """Crossings of the edge and scatter over room from which on noise of single instants is stated."""
@@ -47,7 +42,7 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 """Kinds of findings about a track."""
 
 FORBIDDING = (
-    'beyond_limits', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
+    'beyond_limits', 'carries_in_air', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
     'foot_scale', 'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged',
     'mean_foot_force', 'no_inertial', 'sole_off', 'tilted_force', 'unit_turned', 'units_exchanged',
 )  # fmt: skip
@@ -364,8 +359,8 @@ def _cop_findings(
 
 
 def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Finding]:
-    stands = scene.stands & scene.support_known
-    if scene.timeline.total(stands) < LONG_ENOUGH or not scene.weight > 0:
+    stands = scene.long_standing
+    if not stands.any():
         return
     for track in tracks.values():
         known = stands & scene.known(track.name)
@@ -381,13 +376,13 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
                 'On a slope it is the cosine of its angle.',
                 subject=track.name,
             )
-    measured = scene.timeline.mean(np.where(stands, scene.measured_force, np.nan))
-    if abs(measured / scene.weight - 1) > FORCE_DEVIATION:
+    if scene.feet_are_doubtful:
+        feet = scene.feet_over_weight
         yield Finding(
             'mean_foot_force',
             'warning',
-            f'The feet measure {ratio(measured / scene.weight)} of the weight: check '
-            f'{"whether the robot file has all feet, " if measured < scene.weight else ""}their '
+            f'The feet measure {ratio(feet)} of the weight: check '
+            f'{"whether the robot file has all feet, " if feet < 1.0 else ""}their '
             'calibration and the mass of the model. On a slope it is the cosine of its angle.',
         )
 

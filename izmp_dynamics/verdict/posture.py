@@ -29,6 +29,12 @@ FALLEN_HEIGHT = 0.5
 STANDS = 0.9
 """Share of the greatest height from which on the robot stands upright [-]."""
 
+FORCE_DEVIATION = 0.05
+"""Deviation of a mean contact force from the weight that is worth a remark [-]."""
+
+LONG_ENOUGH = 2.0
+"""Time after which the mean contact force of a robot that stays up is its weight [s]."""
+
 _CARRIED = 0.5  # of the weight, from which on the feet carry the robot
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
 _REFERENCE_TIME = 1.0  # [s] of standing that is the reference
@@ -235,3 +241,22 @@ class Posture(Support):
             if float(self.timeline.span[first:stop].sum()) > LONGEST_FLIGHT:
                 stands[first:stop] = False
         return stands
+
+    @cached_property
+    def long_standing(self) -> Mask:
+        """(K,) where it stands on known feet; nowhere if that is too short for a mean force."""
+        stands: Mask = self.stands & self.support_known
+        if self.timeline.total(stands) < LONG_ENOUGH or not self.weight > 0:
+            stands[:] = False
+        return stands
+
+    @cached_property
+    def feet_over_weight(self) -> float:
+        """What the feet measure on average while it stands, over the weight; NaN if unknown."""
+        measured = np.where(self.long_standing, self.measured_force, np.nan)
+        return self.timeline.mean(measured) / self.weight if self.weight > 0 else np.nan
+
+    @property
+    def feet_are_doubtful(self) -> bool:
+        """Whether the feet do not measure the weight, so that their CoP proves nothing."""
+        return abs(self.feet_over_weight - 1.0) > FORCE_DEVIATION

@@ -341,7 +341,7 @@ def why_enough(scene: Scene, track: TrackStatistics) -> str:
     """Say why a margin that is smaller than its uncertainty is none the less enough."""
     if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
         return ''
-    if track.error.against == 'cop':
+    if track.error.against == 'cop' and not scene.feet_are_doubtful:
         closest = float(np.fmin.reduce(scene.averaged('cop').margin))
         if closest >= 0:
             return (

@@ -38,7 +38,8 @@ LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foo
 """Kinds of findings of the report that the last seconds are enough for."""
 
 OF_FORCES = (
-    'foot_pulls', 'foot_scale', 'foot_unit', 'forces_contradict', 'feet_exchanged', 'imu_turned',
+    'carries_in_air', 'foot_pulls', 'foot_scale', 'foot_unit', 'forces_contradict',
+    'feet_exchanged', 'imu_turned',
     'tilted_force',
 )  # fmt: skip
 """Those of `izmp check`."""

@@ -203,7 +203,7 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     """
     time = scene.timeline.time
     bound = margin - (error.uncertainty if error.against == 'cop' else error.usual)
-    if name != 'cop' and scene.cop_is_whole:
+    if name != 'cop' and scene.cop_is_whole and not scene.feet_are_doubtful:
         bound = np.fmax(bound, scene.averaged('cop').margin - TOLERANCE)
     outwards = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0)
     gained = running_sum(outwards * scene.timeline.span)

@@ -162,7 +162,7 @@ def _decide(
         or _fallen(scene, track)  # fell
         or _stepping(scene, tracks, track, forces)  # whatever the next feet say
         or _nothing_to_judge(scene)  # cannot say
-        or _soles_overlap(scene)  # cannot say
+        or _soles_overlap(scene, scene.room)  # cannot say
     )
     if found is not None:
         return found
@@ -179,6 +179,7 @@ def _decide(
         or _now_and_then_far_off(scene, track)  # cannot say
         or _brief(scene, track)  # marginal
         or _near_edge(scene, track)  # cannot say
+        or _soles_overlap(scene, track.averaged_margin)  # cannot say
         or _inside(scene, track, forces)  # stable
     )
 
@@ -196,6 +197,12 @@ def judge(
     """
     track = _judged(scene, tracks)
     key, data = _decide(scene, tracks, track, forces, doubts)
+    worst, why = data.get('worst'), 'has a value for only {first.evaluated_time:s}'
+    far = isinstance(worst, Excursion) and worst.depth > scene.room
+    if far and scene.cop_is_whole:  # its errors are as large as the soles
+        why = 'appears up to {worst.depth:mm} outside at {worst.start:at}'
+        track = tracks['cop']
+        key, data = _decide(scene, tracks, track, forces, doubts)
     reason = key.partition('/')[0]
     state, *texts = REASONS[key]
     sentence, advice = (worded(text, **data, scene=scene, track=track) for text in texts)
@@ -209,9 +216,8 @@ def judge(
     first = next(iter(tracks.values()), None)
     if first is not None and track is not None and track is not first and state in _UP:
         sentence += worded(
-            ' The {track.described} is judged, as the {first.described} has a value for only '
-            '{first.evaluated_time:s}.',
-            track=track, first=first,
+            f' The {{track.described}} is judged, as the {{first.described}} {why}.',
+            track=track, first=first, worst=worst,
         )  # fmt: skip
     if forces.pushes and state in _UP and reason != 'pushed':
         sentence += f' {pushed_in_words(forces)}'
@@ -403,10 +409,10 @@ def _nothing_to_judge(scene: Scene) -> _Answer | None:
     return None
 
 
-def _soles_overlap(scene: Scene) -> _Answer | None:
-    """The soles cannot be the robot's: each reaches too far by half of their overlap."""
+def _soles_overlap(scene: Scene, margin: float) -> _Answer | None:
+    """The soles cannot be the robot's: one may reach too far by more than a margin [m]."""
     found = scene.sole_overlap
-    if found is None or found.depth / 2 <= USABLE_SHARE * scene.room:
+    if found is None or found.depth <= margin:
         return None
     return 'soles_overlap', {'overlap': found}
 
