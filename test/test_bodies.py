@@ -17,7 +17,7 @@ from izmp_dynamics.base.errors import BagError, IzmpError, MissingDependencyErro
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
-from izmp_dynamics.bodies.recording import Foot, Link, Recording, Wrenches
+from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
 from izmp_dynamics.bodies.registration import Step, find_shift
 from izmp_dynamics.bodies.table import Table, read_table
 from izmp_dynamics.bodies.units import read_units
@@ -239,6 +239,32 @@ def test_every_body_is_where_opensim_has_it(imported):
             R_link, p_link = (part[0] for part in model.frame_pose(name, q[k : k + 1]))
             np.testing.assert_allclose(R[k] @ R_link, R_body, atol=1e-9)
             np.testing.assert_allclose(R[k] @ p_link + pose.positions[k], p_body, atol=1e-9)
+
+
+@pytest.mark.parametrize('names', [('a', 'b', 'c'), ('a', 'c', 'b')])
+def test_a_trunk_without_angles_is_kept_upright(names):
+    """Whatever the hand of its axes; a body with angles of its own is not turned."""
+    axes, R = dict(zip('abc', np.eye(3), strict=True)), Rotation.random(9, random_state=1)
+    links = [Link(name, 1.0 * (name == 'torso')) for name in ('hips', 'i', 'j', 'torso')]
+    joints = tuple(
+        Joint(name, parent.name, child.name, UP if name == 'a' else np.eye(3), np.zeros(3),
+              'continuous', axes[name])
+        for name, parent, child in zip(names, links, links[1:], strict=False)
+    )  # fmt: skip
+    q = {name: np.zeros(9) for name in names}
+    given = Recording('m', tuple(links), joints, 9.81, np.eye(3), np.arange(9), q, R.as_matrix(),
+                      np.zeros((9, 3)), (), ())  # fmt: skip
+    turned, zero = given.upright('torso'), np.eye(3)
+    for joint in joints:
+        R = R * Rotation.from_matrix(joint.R)
+        R = R * Rotation.from_rotvec(np.outer(turned.q[joint.name], joint.axis))
+        zero = zero @ joint.R
+    level = R.as_matrix() @ zero.T
+    np.testing.assert_allclose(level[:, 2], np.tile([0.0, 0.0, 1.0], (9, 1)), atol=1e-12)
+    heading = np.arctan2(level[:, 1, 0], level[:, 0, 0])
+    np.testing.assert_allclose(heading, np.arctan2(given.R[:, 1, 0], given.R[:, 0, 0]))
+    with pytest.raises(IzmpError, match="no body that turns along with the root 'torso'"):
+        turned.upright('torso')
 
 
 def test_izmp_is_the_point_of_opensims_inverse_dynamics(imported):

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.diagnosis.signals import _NO_TORQUES
-from izmp_dynamics.estimation.contact import LEAST_NORM, carrying
+from izmp_dynamics.estimation.contact import LEAST_NORM, carrying, landing_speed
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
@@ -24,7 +24,7 @@ FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False,
 
 
 def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05,
-             stated=(np.nan, np.nan), probable=False, pulls=None):  # fmt: skip
+             stated=(np.nan, np.nan), probable=False, pulls=None, half_width=None):  # fmt: skip
     """Loaded feet, shares and the foot that carries most, of two feet 0.2 m apart."""
     R = np.eye(3) if slope is None else slope
     middles = np.array([[0.0, 0.1, heights[0]], [ahead, -0.1, heights[1]]])
@@ -37,8 +37,8 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
     loaded, shares, chances = np.empty(2, dtype=bool), np.empty(2), np.empty(2)
     most = carrying(
         wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0,
-        np.array(stated), np.full((2, 2), np.nan) if pulls is None else np.array(pulls), loaded,
-        shares, chances,
+        landing_speed(half_width), np.array(stated),
+        np.full((2, 2), np.nan) if pulls is None else np.array(pulls), loaded, shares, chances,
     )  # fmt: skip
     return loaded.tolist(), shares, (chances if probable else most)
 
@@ -51,6 +51,8 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
         ((0.0, 0.1), {}, [True, True]),  # both rest: the second one may carry a little
         ((0.0, 0.1), {'speeds': (0.0, 0.05)}, [True, False]),
         ((0.02, -0.02), {'speeds': (0.0, 0.05)}, [True, True]),  # it lands and takes the load
+        ((0.0, 0.06), {'speeds': (0.0, 0.15)}, [True, False]),
+        ((0.0, 0.06), {'speeds': (0.0, 0.15), 'half_width': 0.04}, [True, True]),  # smeared
         ((0.05, -0.1), {'speeds': (0.4, 0.0), 'heights': (0.005, 0.0)}, [False, True]),
         ((0.05, -0.1), {'heights': (SAME_HEIGHT + 1e-3, 0.0)}, [False, True]),
         ((0.0, 0.1), {'heights': (0.0, 0.04)}, [True, False]),

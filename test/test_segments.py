@@ -286,6 +286,18 @@ def test_calibration_finds_how_units_are_mounted(walk, signals):
         assert np.linalg.norm(unit.xyz) < 0.02
 
 
+def test_a_silent_unit_takes_no_segment_from_a_calibration(walk, signals):
+    _, file = walk
+    feet = tuple(replace(foot, wrench=None) for foot in file.feet)
+    rig = make_rig(replace(file, segments=tuple(map(bare, file.segments[:2])), feet=feet))
+    silent, other = rig.units
+    few = signals[f'segments[{silent}]'].rows(slice(0, 400))
+    for heard in (few, few.rows(slice(0))):
+        (part,) = cut_segments(rig, signals | {f'segments[{silent}]': heard})
+        assert list(part.units) == [other]
+        assert part.duration == cut_segments(rig, signals)[0].duration
+
+
 def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
     pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
     from izmp_lab.simulation.recording import record

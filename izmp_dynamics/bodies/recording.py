@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.errors import BagError
+from izmp_dynamics.base.errors import BagError, UnknownNameError
 from izmp_dynamics.bodies.table import FIRST_STAMP
 
 
@@ -97,6 +97,51 @@ class Recording:
     def mass(self) -> float:
         """Of the whole body [kg]."""
         return sum(link.mass for link in self.links)
+
+    def chain(self, body: str) -> list[Joint]:
+        """The joints from the root to a body."""
+        above, chain = {joint.child: joint for joint in self.joints}, list[Joint]()
+        while body in above:
+            chain.insert(0, above[body])
+            body = above[body].parent
+        return chain
+
+    def still_axes(self, body: str) -> dict[str, Array]:
+        """Joint → axis in the root at zero (3,), of three that could turn a body, but never move.
+
+        So it is where a motion has no markers on the trunk. Of others, and of legs, nothing.
+        """
+        R, axes, chain = np.eye(3), {}, self.chain(body)
+        for joint in chain:
+            R = R @ joint.R
+            if joint.kind == 'continuous' and np.ptp(self.q[joint.name]) < 1e-9:
+                axes[joint.name] = R @ joint.axis
+        legs = {joint.child for foot in self.feet for joint in self.chain(foot.link)}
+        moving = sum(joint.kind != 'fixed' for joint in chain)
+        if len(axes) != 3 or moving != 3 or body in legs:
+            return {}
+        normal = np.allclose(np.abs(np.linalg.det(list(axes.values()))), 1.0)
+        return axes if normal else {}
+
+    def upright(self, body: str) -> 'Recording':
+        """Turn a body by its `still_axes`, so that it follows the root about the vertical alone.
+
+        Raises:
+            UnknownNameError: it has none.
+        """
+        valid = [link.name for link in self.links if link.mass and self.still_axes(link.name)]
+        if body not in valid:
+            raise UnknownNameError('body that turns along with the root', body, valid)
+        axes = self.still_axes(body)
+        basis = np.stack([*axes.values()], axis=1)
+        hand = np.array([1.0, 1.0, np.linalg.det(basis)])
+        heading = np.arctan2(self.R[:, 1, 0], self.R[:, 0, 0])
+        level = Rotation.from_rotvec(np.outer(heading, [0.0, 0.0, 1.0])).as_matrix()
+        turn = (basis * hand).T @ self.R.transpose(0, 2, 1) @ level @ (basis * hand)
+        angles = hand * Rotation.from_matrix(turn).as_euler('XYZ')
+        remark = f"'{body}' is kept upright, above the heading of '{self.links[0].name}'."
+        q = self.q | dict(zip(axes, angles.T, strict=True))
+        return replace(self, q=q, remarks=(*self.remarks, remark))
 
     def inside(self, stamps: Stamps, what: str) -> npt.NDArray[np.bool_]:
         """(T,) which stamps of other signals are within the motion.

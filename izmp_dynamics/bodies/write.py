@@ -18,6 +18,9 @@ from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenche
 from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.bodies.units import read_units
 
+HEAVY = 0.25
+"""Of the whole mass; no limb of a human is as heavy."""
+
 WORLD = 'world'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _IMU = 'sensor_msgs/msg/Imu'
@@ -32,6 +35,7 @@ def import_opensim(
     *,
     imu: tuple[Path, Mapping[str, str]] | None = None,
     feet: tuple[str, ...] = (),
+    upright: str | None = None,
     shift: tuple[float, float] = (0.0, 0.0),
     overwrite: bool = False,
     progress: Callable[[float], None] = lambda done: None,
@@ -45,6 +49,7 @@ def import_opensim(
         output: folder to be made, a bag with further files.
         imu: file of inertial units, and which body carries each.
         feet: bodies that are feet; default: those whose names say so.
+        upright: body that is kept upright, see `Recording.upright`.
         shift: what plates are moved by in x and y of the world, z up [m].
         overwrite: replace a bag.
         progress: is called with the part that is done.
@@ -57,9 +62,11 @@ def import_opensim(
     """
     BagWriter(output, overwrite=overwrite)  # refuses a place that is taken
     recording = read_opensim(model, motion, feet, progress)
+    if upright is not None:
+        recording = recording.upright(upright)
     plates: tuple[Wrenches, ...] = ()
     forces: tuple[Wrenches, ...] = ()
-    remarks = recording.remarks
+    remarks = (*recording.remarks, *_trunk(recording))
     if grf is not None:
         if grf.suffix.lower() == '.c3d':
             file = read_c3d(grf)
@@ -79,6 +86,17 @@ def import_opensim(
     sources = ', '.join(file.name for file in (model, motion, grf, imu and imu[0]) if file)
     _write(recording, plates, forces, units, sources, output, overwrite)
     return recording
+
+
+def _trunk(recording: Recording) -> Iterator[str]:
+    """Which heavy body turns along with the root, in a sentence."""
+    for link in recording.links:
+        if link.mass > HEAVY * recording.mass and recording.still_axes(link.name):
+            yield (
+                f"'{link.name}' ({link.mass:.0f} kg) turns along with the root, as the motion has "
+                'no angles between them. A trunk does not, which puts the ZMP of a walk off by '
+                f'100 mm: --upright {link.name} keeps it upright.'
+            )
 
 
 def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:

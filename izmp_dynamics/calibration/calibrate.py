@@ -190,6 +190,16 @@ def _prepared(
             'ground. State them under feet.',
             kind='no_feet',
         )
+    common = set[str].intersection(*({*part.units} for part in segments))
+    kept = [k for k, unit in enumerate(rig.robot.segments) if unit.link in common]
+    units = tuple(rig.robot.segments[k] for k in kept)
+    rig = dataclasses.replace(
+        rig,
+        robot=dataclasses.replace(rig.robot, segments=units),
+        segments=tuple(rig.segments[k] for k in kept),
+    )
+    for part in segments:
+        part.units = {link: part.units[link] for link in rig.units}
     points = [foot.name for foot in rig.feet if is_point(foot.polygon)]
     if points:
         raise CalibrationError(
@@ -215,10 +225,16 @@ def _read(
 def _with_units(
     robot: RobotFile, rig: Rig, segments: Sequence[Instants]
 ) -> tuple[RobotFile, list[str]]:
-    """Turn units on other links as gravity and the joints say; in sentences."""
+    """Turn units on other links as gravity and the joints say; sentences, also on silent units."""
     links = tuple(rig.units)
+    silent = [unit.link for unit in robot.segments if unit.link not in links]
+    notes = [
+        f'segments[{link}]: not calibrated, as in at least one recording it is silent for more '
+        'than half of the time.'
+        for link in silent
+    ]
     if not links:
-        return robot, []
+        return robot, notes
     read, off = [], []
     unit = np.array([1.0, 1.0 / robot.gravity])[:, None]
     for part in segments:
@@ -229,7 +245,7 @@ def _with_units(
     joined = (np.stack([np.concatenate(each[k :: len(links)]) for k in range(len(links))], axis=2)
               for each in (read, off))  # fmt: skip
     measured, difference = (each.reshape(-1, len(links), 3) for each in joined)
-    turned, notes = {}, []
+    turned = {}
     for finding in unit_findings(links, measured, measured - difference):
         if finding.kind == 'units_exchanged':
             raise CalibrationError(str(finding), kind=finding.kind)

@@ -124,8 +124,7 @@ def read_segments(
         model: its model.
 
     Returns:
-        The robot, prepared, and the segments in which joints, IMU, units and all feet's sensors
-        publish.
+        The robot, prepared, and the segments, see `cut_segments`.
 
     Raises:
         IzmpError: if bag, joints or IMU cannot be used, or a joint above a sole is not recorded.
@@ -156,6 +155,9 @@ def read_segments(
 def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...]:
     """Cut signals into segments in which joints, IMU, units and all feet's sensors publish.
 
+    A unit that is silent for most of the time is left out, as its gaps would take the segments
+    of all others.
+
     Args:
         rig: the robot, prepared; what its file states about errors is taken out.
         signals: by name as `pipeline.evaluator` takes them, in any order of their stamps.
@@ -174,7 +176,15 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
         link: _usable(signals.get(mount.name), mount.correction, LARGEST_MOTION)
         for link, mount in rig.units.items()
     }
-    return tuple(_cut(joints, imu, feet, units))
+    heard = {link: unit for link, unit in units.items() if _covers(unit.stamps, imu.stamps)}
+    return tuple(_cut(joints, imu, feet, heard))
+
+
+def _covers(stamps: Stamps, time: Stamps) -> bool:
+    """Whether a signal publishes without gaps for more than half of the time of another."""
+    steps = np.diff(stamps)
+    known = steps[steps <= _longest_step(stamps)].sum()
+    return bool(len(time) and known > 0.5 * (time[-1] - time[0]))
 
 
 def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:

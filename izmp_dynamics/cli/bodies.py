@@ -42,6 +42,10 @@ def add_parser(subparsers: Any) -> None:
         help='bodies that are feet (default: those named calcn or foot)',
     )  # fmt: skip
     opensim.add_argument(
+        '--upright', metavar='BODY',
+        help='keep a body upright that the motion locks to the root, as a trunk without markers',
+    )  # fmt: skip
+    opensim.add_argument(
         '--shift-plates', type=_shift, default=(0.0, 0.0), metavar='X,Y',
         help='move the plates in the world, z up [m], as in --shift-plates=-0.010,0.041; the '
         'import says by what',
@@ -83,8 +87,8 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar('import', options.quiet) as progress:
         recording = import_opensim(
             options.model, options.motion, options.grf, options.output,
-            imu=options.imu, feet=options.feet, shift=options.shift_plates,
-            overwrite=options.overwrite, progress=progress,
+            imu=options.imu, feet=options.feet, upright=options.upright,
+            shift=options.shift_plates, overwrite=options.overwrite, progress=progress,
         )  # fmt: skip
     if options.quiet:
         return 0

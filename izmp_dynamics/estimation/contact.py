@@ -41,12 +41,12 @@ Flags = npt.NDArray[np.bool_]
 SHORTEST_PHASE = 0.1
 """No foot stands or swings for less [s]."""
 
-LANDING = SAME_HEIGHT / SHORTEST_PHASE
-"""A foot on which the wrench leans moves no faster [m/s]: it would not stay within the height that
-counts as contact."""
+RESTING = 0.1
+"""A foot on which the wrench does not lean carries only if it rests: it is slower than this part
+of the `landing_speed` [-]."""
 
-RESTING = 0.1 * LANDING
-"""A foot on which the wrench does not lean carries only if it rests: it moves no faster [m/s]."""
+SLOW = RESTING * SAME_HEIGHT / SHORTEST_PHASE
+"""That speed where nothing is filtered [m/s]."""
 
 LEANING = 0.05
 """The wrench leans on a foot with this share, that of the weight with which a foot is loaded."""
@@ -63,12 +63,21 @@ VAGUE = 0.2
 
 CHANCE = (0.21, -0.30, -1.27, 8.57)
 """Log-odds that a foot carries: constant; per `SAME_HEIGHT` that it is higher than the facet; per
-e-fold of its speed above `RESTING`; per share. Of the least logarithmic loss on walks of biped31
-(level, slope, bumps, pushes, noise), a trot and a crawl of Go2 and steps of iCub, each counting
-alike."""
+e-fold of its speed above `SLOW`; per share. Of the least logarithmic loss on walks of
+biped31 (level, slope, bumps, pushes, noise), a trot and a crawl of Go2 and steps of iCub, each
+counting alike."""
 
 FLAT = 1e-6
 """Corners that span less are on a line [m²]."""
+
+
+def landing_speed(half_width: float | None) -> float:
+    """How fast a foot on which the wrench leans moves at most [m/s].
+
+    A faster one would not stay within the height that counts as contact for the shortest phase, of
+    which a filter of this half-width [s] shows so much less.
+    """
+    return SAME_HEIGHT / max(SHORTEST_PHASE - (half_width or 0.0), 1e-6)
 
 
 @kernel
@@ -79,6 +88,7 @@ def carrying(
     velocities: Array,
     foot: Indices,
     minimum_force: float,
+    landing: float,
     stated: Array,
     pulls: Array,
     loaded: Flags,
@@ -94,6 +104,7 @@ def carrying(
         velocities: (C, 3) of what is there, but for that of the root [m/s].
         foot: (C,) which foot each belongs to.
         minimum_force: vertical force below which no foot carries [N].
+        landing: see `landing_speed` [m/s].
         stated: (F,) which feet a sensor says carry load, see `as_stated`.
         pulls: (F, 2) what torques say of the forces on the feet, see `torques`; NaN where there
             are none, and out: where they contradict the contact wrench.
@@ -133,18 +144,18 @@ def carrying(
     for k in range(3):
         shares[foot[facet[k]]] += parts[k]
     most, leans, others = int(shares.argmax()), shares >= LEANING, False
-    near = np.ones(feet, np.bool_)
+    near, resting = np.ones(feet, np.bool_), RESTING * landing
     spans = foot[facet[0]] < foot[facet[1]] < foot[facet[2]]
     for f in range(feet):
         height, speed = _against(f, most, level, facet, velocities, foot)
         chances[f] = CHANCE[0] + CHANCE[1] * min(max(height / SAME_HEIGHT, 0.0), 5.0)
-        chances[f] += CHANCE[2] * np.log(speed / RESTING + 0.1)
+        chances[f] += CHANCE[2] * np.log(speed / SLOW + 0.1)
         near[f] = f == most or height <= SAME_HEIGHT
-        loaded[f] = f == most or (near[f] and speed <= LANDING)
+        loaded[f] = f == most or (near[f] and speed <= landing)
         others = others or (
             loaded[f] and f != foot[facet[0]] and f != foot[facet[1]] and f != foot[facet[2]]
         )
-        leans[f] = leans[f] or (loaded[f] and speed <= RESTING)
+        leans[f] = leans[f] or (loaded[f] and speed <= resting)
     touches = loaded.copy()
     for f in range(feet):
         touches[f] = True

@@ -10,7 +10,7 @@ from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
-from izmp_dynamics.estimation.contact import as_stated, carrying
+from izmp_dynamics.estimation.contact import as_stated, carrying, landing_speed
 from izmp_dynamics.estimation.torques import pulls_of_legs
 from izmp_dynamics.model.body_layout import BODY, MASS, PARENT, POSE, POSITION
 from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
@@ -50,6 +50,7 @@ class PackedFeet:
         points: (F,) which touch the ground with a point, so that their links may lean.
         radii: (F,) of the balls that these are [m]; NaN of others.
         scalars: (F,) which measure nothing but FORCE or CONTACT; 0 of others.
+        landing: how fast feet without sensors that carry load move at most [m/s].
     """
 
     joints: Indices
@@ -65,6 +66,7 @@ class PackedFeet:
     points: Flags
     radii: Array
     scalars: Indices
+    landing: float
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
         """Nothing in it changes; copies of its arrays would be writable, of another type."""
@@ -98,6 +100,7 @@ class PackedFeet:
             frozen([is_point(foot.polygon) for foot in feet], np.bool_),
             frozen([np.nan if foot.radius is None else foot.radius for foot in feet]),
             frozen([['', 'force', 'contact'].index(foot.scalar) for foot in feet], np.int64),
+            landing_speed(rig.robot.filter.half_width),
         )
 
     def evaluate(
@@ -144,8 +147,8 @@ class PackedFeet:
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
             self.chains, self.below, self.corners, self.foot, self.points, self.radii,
-            self.scalars, states, readings, world_R_root, stated, contact_force, contact,
-            minimum_force, torques, *found,
+            self.scalars, self.landing, states, readings, world_R_root, stated, contact_force,
+            contact, minimum_force, torques, *found,
         )  # fmt: skip
         return found
 
@@ -210,6 +213,7 @@ def _evaluate(
     points: Flags,
     radii: Array,
     scalars: Indices,
+    landing: float,
     states: Array,
     readings: Array,
     world_R_root: Array,
@@ -291,8 +295,8 @@ def _evaluate(
                     places[0], foot, pulls,
                 )  # fmt: skip
             carries = carrying(
-                contact[t], up, places[0], places[1], foot, minimum_force, carry, pulls,
-                loaded[t], shares[t], chances[t],
+                contact[t], up, places[0], places[1], foot, minimum_force, landing, carry,
+                pulls, loaded[t], shares[t], chances[t],
             )  # fmt: skip
             doubted[t] = known and carries >= 0 and np.isnan(pulls[0, 0])
         if points.any():
