@@ -34,10 +34,10 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
     ground that of the feet. Their means are left out, as tilt and offsets make them; all are means
     over the same triangle.
     """
+    if len(evaluation.stamps) < 2 or 'mr_ad' not in evaluation.tracks:
+        return
     rows = slice(int(np.searchsorted(evaluation.stamps, evaluation.stamps[0] + LONGEST)))
     stamps, mass = evaluation.stamps[rows], evaluation.total_mass
-    if len(stamps) < 2 or 'mr_ad' not in evaluation.tracks:
-        return
     step = float(np.median(np.diff(stamps))) / NANOSECONDS
     n = max(1, round(OVER / step))
     upright = evaluation.normal[rows][np.isfinite(evaluation.normal[rows]).all(axis=1)].sum(axis=0)
