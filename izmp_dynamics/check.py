@@ -116,10 +116,12 @@ def check(
             findings += stuck_findings(recording, evaluator)
             findings += found
             findings += health_findings(evaluation, recording.robot)
-            summary = summarise(Scene(evaluation))
-            if summary.verdict.state == 'unclear':
-                no_verdict = summary.verdict.text
-            findings += _result_findings(evaluation, recording, summary.findings)
+            of_report: tuple[Finding, ...] = ()
+            if nothing_came_out(recording, evaluation) is None:
+                summary = summarise(Scene(evaluation))
+                of_report = summary.findings
+                no_verdict = summary.verdict.text if summary.verdict.state == 'unclear' else ''
+            findings += _result_findings(evaluation, recording, of_report)
             findings += filter_findings(proposed)
             findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
         except IzmpError as error:

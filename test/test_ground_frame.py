@@ -168,16 +168,19 @@ def test_poses_that_are_missing_are_counted_and_leave_no_point(corrupted, sound_
 
 
 @pytest.mark.parametrize(
-    ('damage', 'kind'),
+    ('damage', 'level', 'kind'),
     [
-        (lambda draft, robot: draft.drop(BOARD), 'not_in_bag'),
+        (lambda draft, robot: draft.drop(BOARD), 'warning', 'not_in_bag'),
         (
             lambda draft, robot: (draft.drop(GPS), robot.pop('position')),
+            'note',
             'ground_without_position',
         ),
     ],
 )
-def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(corrupted, damage, kind):
+def test_without_the_pose_the_ground_is_the_sole_and_a_finding_states_it(
+    corrupted, damage, level, kind
+):
     def both(draft, robot):
         on_board(draft, robot)
         damage(draft, robot)
@@ -186,9 +189,9 @@ def test_without_the_pose_the_ground_is_the_sole_and_a_note_states_it(corrupted,
     outcome = desk.replay()
     assert outcome.status == 0
     findings = check(desk.bag, load_robot_file(desk.robot)).findings
-    (note,) = (finding for finding in findings if finding.kind != 'filter')
-    assert (note.level, note.kind) == ('note', kind)
-    assert str(note) in outcome.out
+    (found,) = (finding for finding in findings if finding.kind != 'filter')
+    assert (found.level, found.kind) == (level, kind)
+    assert str(found) in outcome.out
     assert desk.report()['parameters']['ground.source'] == 'sole'
 
 

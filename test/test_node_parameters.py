@@ -462,5 +462,5 @@ def test_the_topic_is_taken_instead_of_the_file(make, other):
 def test_two_urdfs_at_once_and_what_is_none_are_refused(make, other):
     with pytest.raises(IzmpError, match='both set'):
         make(robot_description=other, robot_description_topic='robot_description')
-    with pytest.raises(IzmpError, match='no URDF'):
+    with pytest.raises(IzmpError, match='not a URDF'):
         make(robot_description='<sdf/>')
