@@ -176,8 +176,8 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
         link: _usable(signals.get(mount.name), mount.correction, LARGEST_MOTION)
         for link, mount in rig.units.items()
     }
-    heard = {link: unit for link, unit in units.items() if _covers(unit.stamps, imu.stamps)}
-    return tuple(_cut(joints, imu, feet, heard))
+    observed = {link: unit for link, unit in units.items() if _covers(unit.stamps, imu.stamps)}
+    return tuple(_cut(joints, imu, feet, observed))
 
 
 def _covers(stamps: Stamps, time: Stamps) -> bool:

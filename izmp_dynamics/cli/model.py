@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli.terminal import add_json_option
 from izmp_dynamics.files.plain_json import as_json
 
@@ -52,12 +51,6 @@ def run(options: argparse.Namespace) -> int:
     console = make_console()
     robot = None
     path = robot_file_path(options.urdf)
-    if path.is_dir():
-        raise IzmpError(
-            f"'{path}' is a folder; give a URDF, xacro or robot file. “izmp check” shows what a "
-            'recording holds.',
-            kind='is_folder', path=path,
-        )  # fmt: skip
     if path.suffix.lower() in ('.yaml', '.yml'):
         robot = load_robot_file(path, with_urdf=True)
     urdf = robot.read_urdf() if robot is not None else read_urdf(path)

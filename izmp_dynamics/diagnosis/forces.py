@@ -19,6 +19,7 @@ from izmp_dynamics.diagnosis.legs import (
     LEAST_TIME,
     in_air,
     sensors_exchanged,
+    usual_step,
 )
 from izmp_dynamics.diagnosis.turned import EXPLAINED, turn_findings
 from izmp_dynamics.results.evaluation import Evaluation, Foot
@@ -164,8 +165,7 @@ def dead_sensors(evaluation: Evaluation) -> Iterator[Finding]:
     as then contact is estimated, so that a verdict can be true. No push keeps the others in the
     air, nor the IZMP beyond them for most of the time.
     """
-    steps = np.diff(evaluation.stamps)
-    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    step = usual_step(evaluation)
     for foot in evaluation.feet:
         force, stands = bool(np.isfinite(foot.normal_force).any()), foot.loaded.astype(bool)
         nothing = foot.sensor is not None and not force
@@ -456,8 +456,7 @@ def _carry_in_air(evaluation: Evaluation) -> Iterator[Finding]:
     An offset of a force sensor is smaller than half of what a foot carries.
     """
     weight = evaluation.total_mass * evaluation.gravity
-    steps = np.diff(evaluation.stamps)
-    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    step = usual_step(evaluation)
     for foot in evaluation.feet:
         lifted = in_air(evaluation, foot) & np.isfinite(foot.normal_force)
         lasts = step * np.count_nonzero(lifted)

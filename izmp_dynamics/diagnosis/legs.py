@@ -270,8 +270,7 @@ def sensors_exchanged(
     edge may shift it either way.
     """
     feet = evaluation.feet
-    steps = np.diff(evaluation.stamps)
-    step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
+    step = usual_step(evaluation)
     raised = {foot.name: in_air(evaluation, foot) for foot in feet}
     stepped, found = False, ('', '', 0.0)
     for pair in combinations(feet, 2):
@@ -310,6 +309,12 @@ def sensors_exchanged(
         'legs are not exchanged in the URDF.',
         data={'feet': (name, of), 'follows': follows},
     )
+
+
+def usual_step(evaluation: Evaluation) -> float:
+    """Median time between instants [s]; 0 where there is none."""
+    steps = np.diff(evaluation.stamps)
+    return float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
 
 
 def in_air(evaluation: Evaluation, foot: Foot) -> Flags:

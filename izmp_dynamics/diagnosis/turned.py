@@ -29,10 +29,10 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
 
     Of the motion's force, what the specific force φ of the root has in it, m φ, is the rest after
     m c̈, by the joints. The feet measure the same force, and it carries the centre of mass over a
-    foot that stands. So the turn between both, of a Procrustes problem in the plane, is that of a
-    sensor: in axes of the root that of the IMU, with gravity as the root tilts, in axes of the
-    ground that of the feet. Their means are left out, as tilt and offsets make them; all are means
-    over the same triangle.
+    foot that stands. So the turn between both, of an orthogonal Procrustes problem in the plane
+    (Schönemann, 1966), is that of a sensor: in axes of the root that of the IMU, with gravity as
+    the root tilts, in axes of the ground that of the feet. Their means are left out, as tilt and
+    offsets make them; all are means over the same triangle.
     """
     if len(evaluation.stamps) < 2 or 'mr_ad' not in evaluation.tracks:
         return

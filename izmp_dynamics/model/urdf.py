@@ -161,7 +161,7 @@ def read_urdf(path: str | Path) -> Urdf:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error
         if isinstance(error, IsADirectoryError):
-            cause = 'it is a folder; if it is the bag, bag and URDF are swapped'
+            cause = 'it is a folder; give a URDF or xacro file (are bag and URDF swapped?)'
         raise ModelError(
             f"The URDF file '{path}' cannot be read: {cause}.", kind='file_unreadable', path=path
         ) from error

@@ -13,6 +13,7 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import (
+    FORCE_TOLERANCE,
     dead_sensors,
     delay_findings,
     feet_findings,
@@ -22,7 +23,6 @@ from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
-from izmp_dynamics.verdict.posture import FORCE_DEVIATION
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
 from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
 from izmp_dynamics.verdict.scene import LABELS, Scene
@@ -366,7 +366,7 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
         known = stands & scene.known(track.name)
         force = np.where(known, scene.normal_forces[track.name], np.nan)
         share = scene.timeline.mean(force) / scene.weight
-        if track.name != 'cop' and abs(share - 1) > FORCE_DEVIATION:
+        if track.name != 'cop' and abs(share - 1) > FORCE_TOLERANCE:
             yield Finding(
                 'mean_force',
                 'warning',

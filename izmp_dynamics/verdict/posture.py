@@ -12,6 +12,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import percentile
+from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
 from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.support import ENCODER_ERROR, SoleOverlap, Support, smallest_width
@@ -28,9 +29,6 @@ FALLEN_HEIGHT = 0.5
 
 STANDS = 0.9
 """Share of the greatest height from which on the robot stands upright [-]."""
-
-FORCE_DEVIATION = 0.05
-"""Deviation of a mean contact force from the weight that is worth a remark [-]."""
 
 LONG_ENOUGH = 2.0
 """Time after which the mean contact force of a robot that stays up is its weight [s]."""
@@ -259,4 +257,4 @@ class Posture(Support):
     @property
     def feet_are_doubtful(self) -> bool:
         """Whether the feet do not measure the weight, so that their CoP proves nothing."""
-        return abs(self.feet_over_weight - 1.0) > FORCE_DEVIATION
+        return abs(self.feet_over_weight - 1.0) > FORCE_TOLERANCE

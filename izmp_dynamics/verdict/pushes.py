@@ -19,7 +19,7 @@ from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Mask, changes
 
 MOST_OFF = 0.25
-"""The line of action of a push that is less well known, with 2 σ, is not told [m]."""
+"""Largest 2 σ with which the line of action of a push is stated [m]."""
 
 _SIDES = (('ahead of', 'behind'), ('to the left of', 'to the right of'), ('above', 'below'))
 

@@ -39,8 +39,7 @@ LIVE = ('noisy', 'biased', 'cop_outside', 'cop_at_edge', 'mean_force', 'mean_foo
 
 OF_FORCES = (
     'carries_in_air', 'foot_pulls', 'foot_scale', 'foot_unit', 'forces_contradict',
-    'feet_exchanged', 'imu_turned',
-    'tilted_force',
+    'feet_exchanged', 'imu_turned', 'tilted_force',
 )  # fmt: skip
 """Those of `izmp check`."""
 
