@@ -11,6 +11,7 @@ import yaml
 from hypothesis import HealthCheck, settings
 
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
 
 from .requiring import check_required
 
@@ -45,6 +46,12 @@ def _interrupts():
 def biped31():
     """The robot file of biped31."""
     return load_robot_file(REPOSITORY / 'robots' / 'biped31' / 'robot.yaml')
+
+
+@pytest.fixture(scope='session')
+def model(biped31):
+    """The model of biped31."""
+    return load_model(biped31.urdf_path, biped31.root)
 
 
 @pytest.fixture(scope='session')

@@ -74,13 +74,6 @@ class PinocchioTwin:
         pq, _, _ = self.state(zero, zero, zero, q, still, still)
         return pin.centerOfMass(self.model, self.data, pq).copy()
 
-    def composite_inertia(self, q):
-        """(3, 3) rotational inertia of the whole robot about its COM, in root axes."""
-        zero, still = np.zeros(3), np.zeros_like(q)
-        pq, pv, _ = self.state(zero, zero, zero, q, still, still)
-        pin.ccrba(self.model, self.data, pq, pv)
-        return self.data.Ig.inertia.copy()
-
 
 def random_state(rng, n):
     """A moving, accelerating root and random joints: φ, ω, ω̇, q, q̇, q̈."""

@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
-import rclpy
 
-from .node_processes import GRAPH, StandingRobot, free_domain
+from .node_processes import GRAPH, StandingRobot
 from .played_graph import COMPOSED, PlayedGraph
 from .simulated_time import Sensors, clock  # noqa: F401 -- a fixture
 from .test_node_frames import parameters
@@ -25,13 +24,7 @@ FULL = 35
 OWN = ('izmp_dynamics', 'builtins', 'collections', 'functools', 'numpy')
 """Packages of what belongs to a node."""
 
-
-@pytest.fixture(scope='module', autouse=True)
-def ros():
-    """A context, as a process has one."""
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield
-    rclpy.shutdown()
+pytestmark = pytest.mark.usefixtures('ros')
 
 
 def remembered(node):

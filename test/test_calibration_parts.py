@@ -11,13 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
-from izmp_dynamics.calibration.choice import Trial, _needed, items, least_needed
+from izmp_dynamics.calibration.choice import Trial, _needed
 from izmp_dynamics.calibration.files import with_inertials
 from izmp_dynamics.calibration.findings import drifts, remarks
-from izmp_dynamics.calibration.force_sensors import cube_rotations
 from izmp_dynamics.calibration.held_out import HeldOut, Judged, Squares
 from izmp_dynamics.calibration.inertias import (
-    Divergence,
     link_inertias,
     moved,
     parameters_of,
@@ -26,7 +24,7 @@ from izmp_dynamics.calibration.inertias import (
     regressor,
     transformation,
 )
-from izmp_dynamics.calibration.linear import Rows, noise_of
+from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
 from izmp_dynamics.calibration.result import CalibrationResult, Estimate, render_html, sentences
 from izmp_dynamics.calibration.segments import RATE, SmoothSignal, cut_segments, read_segments
@@ -44,11 +42,6 @@ from .raising import raising
 from .small_robot import SMALL_ROBOT
 
 MS = 1_000_000
-
-
-@pytest.fixture(scope='module')
-def model(biped31):
-    return load_model(biped31.urdf_path)
 
 
 @pytest.fixture(scope='module')
@@ -158,28 +151,6 @@ def test_no_step_leaves_the_bodies_that_can_exist(layout):
         assert np.isfinite(divergence_at(divergence, x))
 
 
-def test_the_regularised_estimate_is_that_of_a_cone_programme():
-    """One body, random wrenches: the same minimum as cvxpy with clarabel and the LMI P ≻ 0."""
-    cvxpy = pytest.importorskip('cvxpy', reason='cvxpy is not installed')
-    random = np.random.default_rng(8)
-    P0 = pseudo_inertia(random_body(random))
-    A, b, weight = random.normal(size=(30, 10)), random.normal(size=30), 3.0
-    units = np.stack([pseudo_inertia(unit) for unit in np.eye(10)])
-    divergence = Divergence(weight, (slice(0, 10),), P0[None])
-    x = np.zeros(10)
-    for _ in range(60):
-        gradient, hessian = divergence.terms(x)
-        step = -np.linalg.solve(A.T @ A + hessian, A.T @ (A @ x - b) + gradient)
-        x = x + divergence.longest_step(x, step) * step
-    y = cvxpy.Variable(10)
-    P = P0 + sum(y[k] * units[k] for k in range(10))
-    cost = 0.5 * cvxpy.sum_squares(A @ y - b) + weight * (
-        -cvxpy.log_det(P) + cvxpy.trace(np.linalg.inv(P0) @ P)
-    )
-    cvxpy.Problem(cvxpy.Minimize(cost)).solve(solver='CLARABEL')
-    np.testing.assert_allclose(x, y.value, atol=1e-4)
-
-
 def test_a_signal_and_its_derivatives_between_the_samples():
     stamps = np.arange(0, 4000 * MS, 2 * MS) + 10**9
     t = (stamps - 10**9) * 1e-9
@@ -188,43 +159,6 @@ def test_a_signal_and_its_derivatives_between_the_samples():
     np.testing.assert_allclose(signal.at(at)[:, 0], np.sin(6.0 * at), atol=2e-3)
     np.testing.assert_allclose(signal.at(at, 1)[:, 0], 6.0 * np.cos(6.0 * at), atol=2e-2)
     np.testing.assert_allclose(signal.at(at, 2)[:, 0], -36.0 * np.sin(6.0 * at), atol=0.15)
-
-
-def test_a_minimum_without_some_numbers_is_that_of_the_others():
-    """By one factorisation as by one each; several costs at once as one by one."""
-    random = np.random.default_rng(4)
-    roots = random.normal(size=(3, 20, 12))
-    H = np.swapaxes(roots, 1, 2) @ roots
-    cost = Quadratic(random.normal(size=12), H, random.normal(size=(3, 12)))
-    free = np.arange(12) != 7
-    for k, y in enumerate(cost.least(free)):
-        one = Quadratic(cost.x, cost.H[k], cost.g[k])
-        np.testing.assert_array_equal(y, one.least(free))
-        some = (np.array([3]), np.array([0, 4, 11]))
-        for columns, found in zip(some, one.least_without(free, some)[1:], strict=True):
-            fewer = free & ~np.isin(np.arange(12), columns)
-            np.testing.assert_allclose(found, one.least(fewer), rtol=1e-10, atol=1e-12)
-            assert not found[columns].any()
-
-
-def test_the_axes_of_a_vector_have_one_noise_level():
-    """An axis that the parameters cannot explain keeps its weight; forces are not moments."""
-    random, count = np.random.default_rng(9), 400
-    values = random.normal(size=(count, 6)) * [5.0, 1.0, 1.0, 0.1, 0.1, 0.1]
-    nothing = np.zeros(count, dtype=np.intp)
-    part = Rows('wrench', nothing, np.arange(count), np.ones(count), values)
-    sigma = noise_of(part).sigma
-    np.testing.assert_allclose(sigma[:3], 3.0, rtol=0.1)
-    np.testing.assert_allclose(sigma[3:], 0.1, rtol=0.1)
-    assert len(set(sigma)) == 2
-
-
-def test_a_cube_has_24_rotations():
-    found = cube_rotations()
-    assert len(found) == len({matrix.tobytes() for matrix in found}) == 24
-    for matrix in found:
-        np.testing.assert_allclose(matrix @ matrix.T, np.eye(3))
-        assert np.linalg.det(matrix) == pytest.approx(1.0)
 
 
 def test_feet_that_measure_the_vertical_force_tell_neither_mass_nor_gain(biped31, model):
@@ -280,21 +214,6 @@ def test_noise_of_three_axes_is_no_drift_once_in_hundreds_of_recordings():
 )
 def test_neither_noise_nor_little_nor_a_few_swings_are_a_drift(drift, noise, count):
     assert not list(drifts([swings(drift, noise, count)], 300.0))
-
-
-def test_of_items_that_replace_each_other_the_likelier_one_stays(biped31, model):
-    """A payload that the URDF lacks, and not two force sensors that are turned."""
-    groups = ('payload', 'ft_rotation', 'ft_offsets')
-    layout = make_layout(make_rig(biped31), link_inertias(model), 'trunk', groups)
-    left = items(layout)
-    costs_nothing = {'payload.com': 0.01, 'feet[l_foot].wrench.rotation': 0.02}
-    assert least_needed(layout, left, costs_nothing) == 'feet[l_foot].wrench.rotation'
-    assert least_needed(layout, left, costs_nothing | {'feet[l_foot].wrench.rotation': 0.5}) == (
-        'payload.com'
-    )
-    assert least_needed(layout, left, {'payload.com': 0.9, 'feet[l_foot].wrench.offset': 0.2}) == (
-        'feet[l_foot].wrench.offset'
-    )
 
 
 @pytest.mark.parametrize('alike', [1, 10, 20], ids=['noise', 'alike for a part', 'for a half'])

@@ -10,13 +10,10 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.located import IrMdStage
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.stability.zmp import zero_moment_point
-
-from .pinocchio_twin import robot_path
 
 GRAVITY = 9.80665
 AXES = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
@@ -24,11 +21,6 @@ AXES = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
 
 START, DRIFT = np.array([4.0, -2.0, 0.9]), np.array([0.7, 0.1, 0.0])
 AGAINST_GRAVITY = np.array([0.0, 0.0, GRAVITY])
-
-
-@pytest.fixture(scope='module')
-def model():
-    return load_model(robot_path('biped31'))
 
 
 def wave(t, amplitude, frequency, phase):

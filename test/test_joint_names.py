@@ -2,27 +2,19 @@ import io
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from rich.console import Console
 
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.check_view import show_result
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.joint_watch import JointNames
 from izmp_dynamics.stability.held_joints import held_joints
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed
-from .conftest import REPOSITORY
 from .test_input_findings import evaluated
 
 SOLES = {'left': 'l_sole', 'right': 'r_sole'}
-
-
-@pytest.fixture(scope='module')
-def model():
-    return load_model(REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf', 'pelvis')
 
 
 def columns_without(model, *absent):

@@ -8,7 +8,7 @@ from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.model.robot_model import load_model
 
 from .pinocchio_twin import robot_path
-from .test_robot_model import ODD_ROBOT
+from .small_robot import ODD_ROBOT
 
 
 @pytest.mark.parametrize('robot', [ODD_ROBOT, 'biped31', 'talos'])

@@ -183,9 +183,8 @@ ARGUMENTS = ('proper_acceleration', 'angular_velocity', 'angular_acceleration', 
 
 @pytest.mark.parametrize('name', ARGUMENTS)
 @pytest.mark.parametrize('wrong', [0.0, np.zeros(1), np.zeros(4), np.zeros((1, 3)), [0.0]])
-def test_an_argument_of_the_wrong_shape_is_named(name, wrong):
+def test_an_argument_of_the_wrong_shape_is_named(model, name, wrong):
     """A scalar, too, which an assignment would broadcast."""
-    model = load_model(robot_path('biped31'))
     widths = dict(zip(ARGUMENTS, (3, 3, 3, *3 * [model.dof]), strict=True))
     state = {argument: np.zeros(width) for argument, width in widths.items()}
     with raising(ShapeError, 'shape') as caught:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.signals.publisher_clock import TOLERANCE, PublisherClock
 from izmp_dynamics.signals.samples import Samples
@@ -104,11 +103,6 @@ def test_a_clock_that_is_set_back_begins_anew():
     both = np.concatenate([stamps, stamps])
     found, _ = restored(clock, both)
     np.testing.assert_array_equal(found[:500], found[500:])
-
-
-@pytest.fixture(scope='module')
-def model(biped31):
-    return load_model(biped31.urdf_path, biped31.root)
 
 
 def share_of_instants(biped31, model, setting):

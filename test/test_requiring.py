@@ -37,7 +37,7 @@ def test_a_test_without_its_library_is_skipped_or_fails(monkeypatch, require, ou
 
 
 def test_make_requires_every_library_that_a_test_is_skipped_for():
-    """All but those of a ROS installation, tf2_msgs (needs a compiler) and a second oracle."""
+    """All but those of a ROS installation and tf2_msgs, which needs a compiler."""
     makefile = (ROOT / 'Makefile').read_text('utf-8')
     listed = re.search(r'^REQUIRED := ((?:.*\\\n)*.*)$', makefile, re.MULTILINE)[1]
     tests = ''.join(path.read_text('utf-8') for path in (ROOT / 'test').glob('*.py'))
@@ -45,4 +45,4 @@ def test_make_requires_every_library_that_a_test_is_skipped_for():
     skipped_for |= {imported_as(name) for name in re.findall(r"skip_without\('([\w-]+)'", tests)}
     required = {imported_as(name) for name in listed.replace('\\', ' ').split()}
     from_ros = {'launch', 'launch_ros', 'tf2_ros', 'tf2_msgs', 'xacro'}
-    assert skipped_for - required == from_ros | {'cvxpy'}
+    assert skipped_for - required == from_ros

@@ -1,167 +1,58 @@
-"""The model against a direct sum over the XML and against Pinocchio."""
+"""The model against Pinocchio and against itself from another root."""
 
-import itertools
 import pickle
-from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.simulation.mujoco.spec import mass_moments
 
-from .pinocchio_twin import ROBOTS, robot_path
+from .pinocchio_twin import ROBOTS, PinocchioTwin, pin, random_state, robot_path
 from .raising import raising
-
-ODD_ROBOT = """
-<robot name="odd">
-  <link name="base"><inertial><origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="3"/>
-    <inertia ixx="0.3" ixy="0.01" ixz="-0.02" iyy="0.4" iyz="0.03" izz="0.5"/></inertial></link>
-  <link name="slider"><inertial><origin xyz="0 0.1 0" rpy="1 0.2 -0.7"/><mass value="1.5"/>
-    <inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>
-  <link name="plate"><inertial><origin xyz="0.2 0 -0.1" rpy="-0.3 0.9 0"/><mass value="0.7"/>
-    <inertia ixx="0.01" ixy="0" ixz="0.002" iyy="0.012" iyz="0" izz="0.015"/></inertial></link>
-  <link name="tip"><inertial><mass value="0.4"/>
-    <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.0012"/></inertial></link>
-  <link name="wheel"><inertial><origin xyz="0 0 0.05" rpy="0.1 0.1 0.1"/><mass value="0.9"/>
-    <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.006"/></inertial></link>
-  <link name="sensor"/>
-  <joint name="slide" type="prismatic"><origin xyz="0.1 0.2 0.3" rpy="0.2 -0.1 0.5"/>
-    <parent link="base"/><child link="slider"/><axis xyz="1 2 -1"/>
-    <limit lower="-1" upper="1" effort="10" velocity="2"/></joint>
-  <joint name="glue" type="fixed"><origin xyz="0 0 0.4" rpy="0.5 0.4 0.3"/>
-    <parent link="slider"/><child link="plate"/></joint>
-  <joint name="hinge" type="revolute"><origin xyz="0.3 0 0.1" rpy="-0.4 0.2 0"/>
-    <parent link="plate"/><child link="tip"/><axis xyz="0 1 0"/>
-    <limit lower="-2" upper="2" effort="5" velocity="3"/>
-    <mimic joint="roll" multiplier="-0.5" offset="0.2"/></joint>
-  <joint name="roll" type="continuous"><origin xyz="-0.1 0.1 0" rpy="0 0 1"/>
-    <parent link="base"/><child link="wheel"/><axis xyz="0 0 -2"/></joint>
-  <joint name="mount" type="fixed"><origin xyz="0.01 0.02 0.03" rpy="0.1 0.2 0.3"/>
-    <parent link="tip"/><child link="sensor"/></joint>
-</robot>
-"""
-
-
-class XmlSum:
-    """Poses, mass, COM and composite inertia from nothing but the XML, homogeneous matrices."""
-
-    def __init__(self, xml: str, q: dict[str, float]) -> None:
-        root = ElementTree.fromstring(xml)
-        self.poses: dict[str, np.ndarray] = {}
-        joints = list(root.findall('joint'))
-        children = {joint.find('child').get('link') for joint in joints}
-        base = next(
-            link.get('name') for link in root.findall('link') if link.get('name') not in children
-        )
-        self.poses[base] = np.eye(4)
-        while joints:
-            for joint in list(joints):
-                parent = joint.find('parent').get('link')
-                if parent in self.poses:
-                    T = self.poses[parent] @ _pose(joint.find('origin')) @ _motion(joint, q)
-                    self.poses[joint.find('child').get('link')] = T
-                    joints.remove(joint)
-        self.parts = [
-            self._part(link) for link in root.findall('link') if link.find('inertial') is not None
-        ]
-        masses = [mass for mass, _, _ in self.parts]
-        self.mass = sum(masses)
-        self.com = sum(mass * com for mass, com, _ in self.parts) / self.mass
-
-    def _part(self, link):
-        inertial = link.find('inertial')
-        T = self.poses[link.get('name')] @ _pose(inertial.find('origin'))
-        moments = {key: float(value) for key, value in inertial.find('inertia').items()}
-        theta = np.zeros((3, 3))
-        for i, j in itertools.product(range(3), repeat=2):
-            theta[i, j] = moments['i' + ''.join(sorted('xyz'[i] + 'xyz'[j]))]
-        mass = float(inertial.find('mass').get('value'))
-        return mass, T[:3, 3], T[:3, :3] @ theta @ T[:3, :3].T
-
-    def inertia_about(self, point):
-        total = np.zeros((3, 3))
-        for mass, com, theta in self.parts:
-            d = com - point
-            total += theta + mass * (d @ d * np.eye(3) - np.outer(d, d))
-        return total
-
-
-def _pose(origin):
-    T = np.eye(4)
-    if origin is not None:
-        T[:3, 3] = [float(x) for x in (origin.get('xyz') or '0 0 0').split()]
-        rpy = [float(x) for x in (origin.get('rpy') or '0 0 0').split()]
-        T[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
-    return T
-
-
-def _motion(joint, q):
-    T = np.eye(4)
-    if joint.get('type') == 'fixed':
-        return T
-    position = q.get(joint.get('name'), 0.0)
-    if (mimic := joint.find('mimic')) is not None:
-        factor = float(mimic.get('multiplier') or 1.0)
-        position = factor * q[mimic.get('joint')] + float(mimic.get('offset') or 0.0)
-    element = joint.find('axis')
-    axis = np.array(
-        [float(x) for x in (element.get('xyz') if element is not None else '1 0 0').split()]
-    )
-    axis /= np.linalg.norm(axis)
-    if joint.get('type') == 'prismatic':
-        T[:3, 3] = position * axis
-    else:
-        T[:3, :3] = Rotation.from_rotvec(position * axis).as_matrix()
-    return T
-
-
-def composite_inertia(model, q):
-    """Column by column: spinning up the resting robot about its COM takes M = Θ ω̇."""
-    still, zero = np.zeros(model.dof), np.zeros(3)
-    com = model.com(q)
-    columns = []
-    for axis in np.eye(3):
-        phi = -np.cross(axis, com)  # so that the COM does not accelerate
-        wrench, _ = MrAd(model).update(phi, zero, axis, q, still, still)
-        columns.append(wrench.moment)
-    return np.array(columns).T
+from .small_robot import ODD_ROBOT
 
 
 @pytest.mark.parametrize('name', [*ROBOTS, 'biped31', 'odd'])
-def test_mass_com_and_inertia_agree_with_the_xml(name):
-    xml = ODD_ROBOT if name == 'odd' else Path(robot_path(name)).read_text()
-    model = load_model(xml)
-    rng = np.random.default_rng(3)
+def test_masses_frames_and_dynamics_are_those_of_pinocchio(name, tmp_path):
+    path = tmp_path / 'odd.urdf'
+    path.write_text(ODD_ROBOT)
+    path = path if name == 'odd' else robot_path(name)
+    model = load_model(path)
+    twin, rng = PinocchioTwin(path, model), np.random.default_rng(3)
+    assert model.total_mass == pytest.approx(pin.computeTotalMass(twin.model), rel=1e-12)
     for _ in range(10):
-        q = rng.uniform(-1.0, 1.0, model.dof)
-        direct = XmlSum(xml, dict(zip(model.joint_names, q, strict=True)))
-        inertia = direct.inertia_about(direct.com)
-        assert model.total_mass == pytest.approx(direct.mass, rel=1e-12)
-        assert np.abs(model.com(q) - direct.com).max() <= 1e-12 * max(1, np.abs(direct.com).max())
-        deviation = np.abs(composite_inertia(model, q) - inertia).max()
-        assert deviation <= 1e-12 * max(1.0, np.abs(inertia).max())
+        state = random_state(rng, model.dof)
+        wrench, com = MrAd(model).update(*state)
+        np.testing.assert_allclose(wrench.as_array(), twin.contact_wrench(*state), rtol=1e-9)
+        np.testing.assert_allclose(
+            [com, model.com(state[3])], [twin.com(state[3])] * 2, atol=1e-12
+        )
+        pin.framesForwardKinematics(twin.model, twin.data, twin.state(*state)[0])
+        for frame in model.frame_names:
+            R, p = model.frame_pose(frame, state[3])
+            pose = twin.data.oMf[twin.model.getFrameId(frame, pin.FrameType.BODY)]
+            np.testing.assert_allclose(R, pose.rotation, atol=1e-12)
+            np.testing.assert_allclose(p, pose.translation, atol=1e-12)
     at_rest = model.tree.inertia_at_rest()
     assert at_rest.getMass() == pytest.approx(model.total_mass, rel=1e-12)
     np.testing.assert_allclose([*at_rest.getCOG()], model.com(np.zeros(model.dof)), atol=1e-12)
 
 
-def test_frame_poses_agree_with_the_xml_for_every_link_and_any_root():
-    q = {'slide': 0.3, 'roll': -0.8}
-    direct = XmlSum(ODD_ROBOT, q)
-    for root in direct.poses:
-        model = load_model(ODD_ROBOT, root=root)
-        positions = [q[joint] for joint in model.joint_names]
-        root_T_world = np.linalg.inv(direct.poses[root])
+def test_frame_poses_are_the_same_from_any_root():
+    model, q = load_model(ODD_ROBOT), {'slide': 0.3, 'roll': -0.8}
+
+    def pose(model, frame):
+        return model.frame_pose(frame, [q[joint] for joint in model.joint_names])
+
+    for root in model.frame_names:
+        other, (root_R, root_p) = load_model(ODD_ROBOT, root=root), pose(model, root)
         for frame in model.frame_names:
-            R, p = model.frame_pose(frame, positions)
-            expected = root_T_world @ direct.poses[frame]
-            np.testing.assert_allclose(R, expected[:3, :3], atol=1e-12)
-            np.testing.assert_allclose(p, expected[:3, 3], atol=1e-12)
+            (R, p), (expected_R, expected_p) = pose(other, frame), pose(model, frame)
+            np.testing.assert_allclose(root_R @ R, expected_R, atol=1e-12)
+            np.testing.assert_allclose(root_R @ p + root_p, expected_p, atol=1e-12)
 
 
 def test_names_limits_and_mounts():

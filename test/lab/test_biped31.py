@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.walking.biped import BIPED31_POSTURE
 from izmp_lab.walking.sway import BIPED31_GESTURES
 
 FOLDER = Path(__file__).parents[2] / 'robots/biped31'
-
-
-@pytest.fixture(scope='module')
-def model():
-    return load_model(FOLDER / 'biped31.urdf')
 
 
 @pytest.fixture(scope='module')
@@ -98,16 +92,6 @@ def test_sensors_sit_on_the_pelvis_on_three_orthogonal_arms(model):
         arms.append(p - p_imu)
     assert np.allclose(arms, 0.1 * np.eye(3), atol=1e-15)
     assert model.mounted_on_root('gps_link')
-
-
-def test_the_robot_file_fits_the_urdf(model):
-    file = load_robot_file(FOLDER / 'robot.yaml')
-    assert file.urdf_path.samefile(FOLDER / 'biped31.urdf')
-    assert file.root == model.root == 'pelvis'
-    frames = [file.imu.frame, file.position.frame, *(a.frame for a in file.accelerometers)]
-    for foot in file.feet:
-        frames += [foot.sole, foot.wrench.frame, foot.wrench.below]
-    assert set(frames) <= set(model.frame_names)
 
 
 def test_the_sole_polygon_is_the_outline_of_the_collision_shape(xml):

@@ -138,13 +138,7 @@ def test_what_is_not_finite_is_refused_with_a_sentence(course):
 
 # Uniform B-splines as matrices
 
-CUBIC, POLYGON = UniformSpline(3, 0.1, 16), UniformSpline(1, 0.1, 16)
-
-
-def test_the_window_of_the_poster_has_its_numbers_of_control_points():
-    assert CUBIC.count == 19
-    assert POLYGON.count == 17
-    assert CUBIC.duration == pytest.approx(1.6)
+CUBIC = UniformSpline(3, 0.1, 16)
 
 
 def test_derivatives_are_those_of_the_values():

@@ -15,11 +15,6 @@ URDF = Path(__file__).parents[2] / 'robots/biped31/biped31.urdf'
 SOLES = ('l_sole', 'r_sole')
 
 
-@pytest.fixture(scope='module')
-def model():
-    return load_model(URDF)
-
-
 def random_legs(model, leg, count):
     """Joint positions within the limits, the knee bent and the sole facing the ground."""
     columns = list(leg.columns)

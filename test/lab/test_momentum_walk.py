@@ -127,6 +127,7 @@ def test_a_walk_may_turn():
         ({'slope': 0.1}, 'slope_not_walked', {'slope': 0.1}),
         ({'cog_tracking': 'constant'}, 'cog_tracking_not_converging', {}),
         ({'speed': 1.2}, 'cannot_begin', {'cause': 'knee_stretches'}),
+        ({'com_height': 1.5}, 'cannot_stand', {'cause': 'knee_stretches'}),
         ({'momentum': MomentumParameters(friction=0.01)}, 'cannot_begin', {'cause': 'friction'}),
     ],
     ids=str,
@@ -191,8 +192,3 @@ def test_a_walk_that_cannot_go_on_is_planned_up_to_a_safe_stop(capsys):
     options = ['plan', 'walk', '--generator', 'angular_momentum', '--double-support', '0.8']
     assert main([*options, '--steps', '5']) == 1
     assert 'stops early: No motion of the centre of mass' in capsys.readouterr().err
-
-
-def test_a_robot_that_cannot_stand_so_high_says_so():
-    with raising(MotionError, 'cannot_stand', cause='knee_stretches'):
-        plan_walk(biped31(), WalkParameters.by('angular_momentum', com_height=1.5))

@@ -19,42 +19,15 @@ from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.physics import Physics, Servo
 
 from ..raising import raising
+from ..small_robot import ODD_ROBOT
 
 BIPED31 = Path(__file__).parents[2] / 'robots/biped31/robot.yaml'
 
-ODD_URDF = """
-<robot name="odd">
-  <link name="base">
-    <inertial><origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="5"/>
-      <inertia ixx="0.05" iyy="0.06" izz="0.07" ixy="0.004" ixz="-0.005" iyz="0.006"/></inertial>
-  </link>
-  <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/>
-    <origin xyz="0.2 0.1 0.3" rpy="0.3 0.2 -0.9"/><axis xyz="1 2 -0.5"/></joint>
-  <link name="arm">
-    <inertial><origin xyz="0 0.1 0.2" rpy="1.1 0.2 -0.4"/><mass value="2"/>
-      <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0.002" iyz="-0.003"/></inertial>
-  </link>
-  <joint name="bolt" type="fixed"><parent link="arm"/><child link="box"/>
-    <origin xyz="0.1 0.2 0.3" rpy="0.7 -0.3 0.5"/></joint>
-  <link name="box">
-    <inertial><origin xyz="0.05 0 0.1" rpy="0.2 0 0.1"/><mass value="0.7"/>
-      <inertia ixx="0.004" iyy="0.005" izz="0.006" ixy="0" ixz="0.0005" iyz="0"/></inertial>
-  </link>
-  <joint name="slide" type="prismatic"><parent link="box"/><child link="slider"/>
-    <origin xyz="0 0.1 0" rpy="0 0.4 0"/><axis xyz="0 1 1"/>
-    <limit lower="-0.5" upper="0.5" velocity="1" effort="50"/></joint>
-  <link name="slider">
-    <inertial><origin xyz="0.01 0.02 0.03"/><mass value="1.3"/>
-      <inertia ixx="0.01" iyy="0.02" izz="0.015" ixy="0.001" ixz="0" iyz="0"/></inertial>
-  </link>
-  <joint name="mount" type="fixed"><parent link="slider"/><child link="imu"/>
-    <origin xyz="0.1 0 0" rpy="0 0 1.2"/></joint>
-  <link name="imu"/>
-</robot>
-"""
+MIMIC = '<mimic joint="roll" multiplier="-0.5" offset="0.2"/>'
+ODD_URDF = ODD_ROBOT.replace(MIMIC, '')
 
 
-def odd_file(folder, text=ODD_URDF, frame='imu'):
+def odd_file(folder, text=ODD_URDF, frame='sensor'):
     (folder / 'odd.urdf').write_text(text)
     return RobotFile(urdf=str(folder / 'odd.urdf'), imu=Imu(frame=frame))
 
@@ -208,11 +181,8 @@ def test_servos_can_be_chosen_by_joint():
 
 
 def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
-    mimic = ODD_URDF.replace(
-        '<axis xyz="0 1 1"/>', '<axis xyz="0 1 1"/><mimic joint="turn" multiplier="0.1"/>'
-    )
     with raising(SimulationError, 'mimic_joints'):
-        build_mujoco(odd_file(tmp_path, mimic))
+        build_mujoco(odd_file(tmp_path, ODD_ROBOT))
     massless = ODD_URDF.replace(
         '</robot>',
         """
@@ -225,7 +195,7 @@ def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
         build_mujoco(odd_file(tmp_path, frame=None))
     with raising(UnknownNameError, 'unknown_name', name='imo'):
         build_mujoco(odd_file(tmp_path, frame='imo'))
-    file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='imu', gravity_removed=True))
+    file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='sensor', gravity_removed=True))
     with raising(SimulationError, 'gravity_removed', sensor='imu'):
         build_mujoco(file)
 

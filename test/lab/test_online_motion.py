@@ -16,7 +16,7 @@ from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.nodes.messages import stamp_of
 from izmp_lab.nodes.motion import Motion
 
-from ..node_processes import ROBOT, free_domain, wait_until
+from ..node_processes import ROBOT, wait_until
 from ..raising import raising
 
 INTERVAL = 100_000_000
@@ -50,13 +50,6 @@ class Driven:
 def make_node(**others):
     named = {'robot': str(ROBOT), 'online': True, **others}
     return Motion(overrides=[Parameter(name, value=value) for name, value in named.items()])
-
-
-@pytest.fixture(scope='module')
-def ros():
-    rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())
-    yield
-    rclpy.shutdown()
 
 
 @pytest.fixture

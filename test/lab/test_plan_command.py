@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from izmp_dynamics.base.errors import IzmpError, MotionError
+from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.cli.main import main
 from izmp_lab.cli.plan import summary_lines
 from izmp_lab.cli.walk_figure import save_walk_figure, walk_figure
@@ -42,11 +42,7 @@ def test_summary_names_the_joints_that_are_nearest_to_their_limits():
     assert f'after {passes} passes' in lines
 
 
-@pytest.mark.parametrize(
-    'parameters',
-    [{'steps': 6}, {'steps': 6, 'slope': SLOPE_10_DEG}, {'steps': 6, 'turn_rate': 0.3}],
-    ids=str,
-)
+@pytest.mark.parametrize('parameters', [{'steps': 6, 'slope': SLOPE_10_DEG}, {'steps': 6}])
 def test_the_figure_shows_the_plan(parameters):
     walk, biped = planned(**parameters), biped31()
     figure = walk_figure(walk, biped)
@@ -71,18 +67,15 @@ def test_the_figure_shows_the_plan(parameters):
     assert ('slope' in figure.get_suptitle()) == ('slope' in parameters)
 
 
-def test_a_plot_without_an_ending_is_refused(tmp_path):
-    with raising(MotionError, 'no_file_ending', path=tmp_path / 'plan'):
-        save_walk_figure(planned(steps=6), biped31(), tmp_path / 'plan')
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_plot_that_cannot_be_written_is_an_error(tmp_path):
-    with raising(IzmpError, 'not_written', path=tmp_path / 'plan.docx'):
-        save_walk_figure(planned(steps=6), biped31(), tmp_path / 'plan.docx')
     (tmp_path / 'file').touch()
-    with raising(IzmpError, 'not_written', path=tmp_path / 'file' / 'plan.png'):
-        save_walk_figure(planned(steps=6), biped31(), tmp_path / 'file' / 'plan.png')
+    walk = planned(steps=6)
+    for place, kind in (
+        ('plan', 'no_file_ending'), ('plan.docx', 'not_written'), ('file/plan.png', 'not_written'),
+    ):  # fmt: skip
+        with raising(IzmpError, kind, path=tmp_path / place):
+            save_walk_figure(walk, biped31(), tmp_path / place)
+    assert [path.name for path in tmp_path.iterdir()] == ['file']
 
 
 @pytest.mark.parametrize(

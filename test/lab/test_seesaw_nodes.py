@@ -40,18 +40,10 @@ from izmp_lab.seesaw.nodes import (
 from izmp_lab.seesaw.nodes import Seesaw as SeesawNode
 from izmp_lab.simulation.physics import Shove
 
-from ..node_processes import free_domain, wait_until
+from ..node_processes import wait_until
 
 DURATION = 0.3
 PUSH = '100:lateral:0.1:0.01'
-
-
-@pytest.fixture(scope='module')
-def ros():
-    """rclpy in a domain of its own."""
-    rclpy.init(domain_id=free_domain())
-    yield
-    rclpy.try_shutdown()
 
 
 @pytest.fixture(scope='module')

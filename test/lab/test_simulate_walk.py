@@ -110,13 +110,6 @@ def test_a_physics_rate_that_cannot_be_is_refused(rate):
         Physics.at_rate(rate)
 
 
-def test_the_rate_of_the_default_physics():
-    assert Physics.at_rate(500.0) == Physics()
-    assert Physics.at_rate(500.0, 0.8) == Physics(friction=0.8)
-    with raising(SimulationError, 'friction', friction=0.0):
-        Physics.at_rate(500.0, 0.0)
-
-
 def test_a_turn_is_off_course_against_its_own_heading():
     """The walk ends facing left: 'ahead' is along y of the world."""
     parameters = WalkParameters(speed=0.2, steps=8, turn_rate=0.5)

@@ -81,11 +81,6 @@ def test_a_rate_that_the_simulation_does_not_have_is_a_sentence(trial):
         trial.stride(200.0)
 
 
-def test_a_bus_that_does_not_divide_the_actuators_is_a_sentence():
-    with raising(RobotFileError, 'rate_divides_not', setup='mine', bus=125.0, actuator=200.0):
-        Setup('mine', actuator=200.0)
-
-
 def test_ideal_accelerometers_are_those_of_the_simulation(trial, bench):
     """The sensors derived from the truth and MuJoCo's own sensors are the same."""
     from izmp_lab.simulation.mujoco.model import build_mujoco
@@ -362,17 +357,11 @@ def test_the_setup_of_the_example_can_be_read(tmp_path):
         ('setups: [{name: A}]', "'A' is a setup of the paper"),
         ('noise: {accelerometer: none}', 'noise.accelerometer must be a number'),
         ('seeds: [', 'experiment.yaml'),
+        ('robot: nobody.yaml', r'nobody\.yaml'),
     ],
 )
 def test_a_bad_experiment_file_is_a_sentence(tmp_path, text, sentence):
     path = tmp_path / 'experiment.yaml'
     path.write_text(text)
     with pytest.raises(RobotFileError, match=sentence):
-        load_experiment(path)
-
-
-def test_a_robot_that_is_not_there_is_a_sentence(tmp_path):
-    path = tmp_path / 'experiment.yaml'
-    path.write_text('robot: nobody.yaml')
-    with pytest.raises(RobotFileError, match=r'nobody\.yaml'):
         PaperStudy.of(load_experiment(path))

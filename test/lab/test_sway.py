@@ -9,17 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MotionError, ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.plan import MotionPlan, RootMotion, derivatives, smooth_step, window
+from izmp_lab.walking.plan import RootMotion, derivatives, smooth_step
 from izmp_lab.walking.sway import SwayParameters, plan_sway
 
 from ..raising import raising
 
 URDF = Path(__file__).parents[2] / 'robots/biped31/biped31.urdf'
-
-
-@pytest.fixture(scope='module')
-def model():
-    return load_model(URDF)
 
 
 @pytest.fixture(scope='module')
@@ -96,13 +91,6 @@ def test_angular_velocity_is_exact_for_a_known_rotation():
     assert np.abs(motion.angular_acceleration - acceleration * axis).max() < 1e-6
 
 
-def test_proper_acceleration_at_rest_points_up():
-    tilted = Rotation.from_euler('xyz', [0.2, -0.3, 1.0]).as_matrix()
-    still = np.zeros((1, 3))
-    motion = RootMotion(still, tilted[None], still, still, still, still)
-    assert np.allclose(motion.proper_acceleration(9.81), 9.81 * tilted.T[:, 2], atol=1e-15)
-
-
 def test_references_are_exact_at_the_rows_and_held_outside(plan):
     torque = np.sin(plan.q)
     plan = plan.with_feed_forward(torque, np.zeros((len(plan), 3)))
@@ -144,19 +132,3 @@ def test_a_plan_refuses_wrong_shapes_and_numbers(plan):
         plan.with_feed_forward(np.full_like(plan.q, np.nan), np.zeros((len(plan), 3)))
     with raising(ShapeError, 'shape', name='velocity'):
         dataclasses.replace(plan.root, velocity=np.zeros((3, 3)))
-
-
-def test_a_plan_cannot_be_changed(plan):
-    with pytest.raises(ValueError, match='read-only'):
-        plan.q[0, 0] = 1.0
-    with pytest.raises(ValueError, match='read-only'):
-        plan.root.position[0, 0] = 1.0
-    assert isinstance(plan, MotionPlan)
-
-
-def test_smooth_step_and_window():
-    assert smooth_step(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])) == pytest.approx([0, 0, 0.5, 1, 1])
-    t = np.linspace(0.0, 4.0, 401)
-    bump = window(t, 1.0, 3.0, 1.0)
-    assert not bump[(t <= 1.0) | (t >= 3.0)].any()
-    assert bump[200] == pytest.approx(1.0)

@@ -85,19 +85,6 @@ def test_impossible_ground_is_refused(wrong):
         Uneven(**wrong)
 
 
-def test_an_unknown_kind_of_ground_is_refused():
-    @dataclasses.dataclass(frozen=True)
-    class Stairs(Flat):
-        pass
-
-    class Swamp:
-        height = Flat.height
-
-    assert build_mujoco(FILE, terrain=Stairs()).terrain == Stairs()
-    with raising(SimulationError, 'unknown_terrain', terrain='Swamp'):
-        build_mujoco(FILE, terrain=Swamp())
-
-
 # The plane under a sole
 
 
