@@ -18,7 +18,7 @@ from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
-from izmp_dynamics.bodies.registration import Step, find_shift
+from izmp_dynamics.bodies.registration import Step, find_imbalance, find_shift
 from izmp_dynamics.bodies.table import Table, read_table
 from izmp_dynamics.bodies.units import read_units
 from izmp_dynamics.bodies.write import import_opensim
@@ -342,7 +342,7 @@ def test_plates_are_felt_by_the_feet_on_them():
     late = np.arange(COUNT) >= COUNT // 2
     left = np.where(late[:, None], [0.5, 0.2, 0.0], [0.2, 0.2, 0.2])
     plates = plate('a', np.full(COUNT, 350.0), 0.0), plate('b', np.where(late, 0.0, 337.0), 0.15)
-    (right, other), remarks = foot_forces(standing(left), plates)
+    (right, other), remarks, _ = foot_forces(standing(left), plates)
     np.testing.assert_array_equal(right.values, plates[0].values + plates[1].values)
     np.testing.assert_array_equal(right.stamps, STAMPS)
     known = np.isin(STAMPS, other.stamps)
@@ -357,16 +357,16 @@ def test_two_feet_on_one_plate_and_on_belts():
     """The lever divides between them; on belts nobody stands beside the plates."""
     left = np.tile([0.0, 0.4, 0.0], (COUNT, 1))
     whole = plate('a', np.full(COUNT, 700.0), 0.05, 0.15)
-    (right, other), remarks = foot_forces(standing(left), [whole])
+    (right, other), remarks, _ = foot_forces(standing(left), [whole])
     np.testing.assert_allclose(right.values[:, 2], 437.5)
     np.testing.assert_allclose(other.values[:, 2], 262.5)
     assert 'only the sum of their forces is measured' in remarks[0]
     alone = plate('a', np.full(COUNT, 300.0), 0.0)
-    _, remarks = foot_forces(standing(left), [alone])
+    _, remarks, _ = foot_forces(standing(left), [alone])
     assert remarks[0].startswith('In 100 % of the time')
     moving = Wrenches('a', STAMPS, alone.values.copy())
     moving.values[:, 4] = -300.0 * 1.5 * np.arange(COUNT) / RATE
-    (_, other), remarks = foot_forces(standing(left, speed=1.5), [moving])
+    (_, other), remarks, _ = foot_forces(standing(left, speed=1.5), [moving])
     assert len(other.stamps) == COUNT
     assert [remark.partition(':')[0] for remark in remarks] == [
         'The loaded feet move with 1.50 m/s'
@@ -389,6 +389,25 @@ def test_steps_show_how_plates_are_shifted():
     straight = find_shift(list(steps(np.array([0.0, 0.0]), 0.02, [0.0] * 4)))
     assert not straight.is_clear  # a long sole, seen in one direction
     assert find_shift(list(steps(np.zeros(2), 0.0, [0.0, 180.0]))) is None
+
+
+@pytest.mark.parametrize('carried', [1.0, 0.9])
+def test_the_impulse_of_plates_shows_where_the_mass_is(carried):
+    """A point mass that walks and hops; the model has it elsewhere, in axes that turn."""
+    t, mass = np.arange(400) / 100.0, 70.0
+    phases = np.outer(t, [3.0, 5.0, 7.0])
+    com = [0.0, 0.0, 1.0] + np.array([0.1, 0.05, 0.02]) * np.sin(phases) + np.outer(t, [1.2, 0, 0])
+    force = mass * (np.array([0.1, 0.05, 0.02]) * [-9.0, -25.0, -49.0] * np.sin(phases))
+    force[:, 2] += mass * 9.81
+    wrench = carried * np.hstack([force, np.cross(com, force)])
+    R = Rotation.from_euler('z', 0.5 * t[:, None]).as_matrix()
+    shift = np.array([-0.05, 0.01, 0.0])
+    found = find_imbalance(t, com + R @ shift, R, wrench, mass, 9.81)
+    if carried < 1.0:
+        assert found is None  # somebody holds the rest
+    else:
+        np.testing.assert_allclose(found.value, shift[:2], atol=2e-3)
+        assert found.is_clear
 
 
 @pytest.mark.parametrize('fixed', [None, (0.3, 0.0, -0.2)])

@@ -133,7 +133,7 @@ def _about_point(torque: Array, force: Array, point: Array, up: Array) -> Array 
 
 def foot_forces(
     recording: Recording, plates: Sequence[Wrenches]
-) -> tuple[tuple[Wrenches, ...], tuple[str, ...]]:
+) -> tuple[tuple[Wrenches, ...], tuple[str, ...], Array]:
     """Find what plates do to the feet.
 
     Args:
@@ -141,7 +141,7 @@ def foot_forces(
         plates: with stamps of their own.
 
     Returns:
-        Per foot; what is remarkable, sentences.
+        Per foot; what is remarkable, sentences; by what plates should be moved (3,) [m].
 
     Raises:
         BagError: plates and motion have no time in common.
@@ -165,13 +165,14 @@ def foot_forces(
             'frames of plates and motion differ, and so do CoP and ZMP.'
         )
     steps = list(_steps(feet, recording, wrenches, shares))
-    shift = find_shift(steps)
+    shift, way = find_shift(steps), np.zeros(3)
     if shift is not None and shift.is_clear:
+        way[:2] = -shift.value
         (x, y), (dx, dy) = 1e3 * shift.value, 1e3 * shift.sigma
         remarks.append(
             f'By {shift.steps} steps that roll over them, the plates are shifted against the '
             f'motion by {x:.0f} ± {dx:.0f} mm in x and {y:.0f} ± {dy:.0f} mm in y: CoP and ZMP '
-            f'differ by that. --shift-plates={-x / 1e3:.3f},{-y / 1e3:.3f} moves them.'
+            f'differ by that. --shift-plates={way[0]:.3f},{way[1]:.3f} moves them.'
         )
     both = [
         plate.name
@@ -188,7 +189,7 @@ def foot_forces(
         known = ~beside[:, k]
         wrench = foot.seen(np.einsum('pt,pti->ti', shares[:, :, k], wrenches))
         forces.append(Wrenches(recording.feet[k].link, stamps[known], wrench[known]))
-    return tuple(forces), tuple(remarks)
+    return tuple(forces), tuple(remarks), way
 
 
 def _steps(

@@ -143,6 +143,21 @@ class Recording:
         q = self.q | dict(zip(axes, angles.T, strict=True))
         return replace(self, q=q, remarks=(*self.remarks, remark))
 
+    def with_com(self, body: str, way: Array) -> 'Recording':
+        """Move the centre of mass of a body by (3,) in its axes [m].
+
+        Raises:
+            UnknownNameError: it has no mass.
+        """
+        masses = {link.name: link for link in self.links if link.mass}
+        if body not in masses:
+            raise UnknownNameError('body with mass', body, tuple(masses))
+        x, y, _ = 1e3 * way
+        remark = f"The centre of mass of '{body}' was moved by {x:.0f} mm ahead, {y:.0f} mm left."
+        new = replace(masses[body], com=masses[body].com + way)
+        links = tuple(new if link.name == body else link for link in self.links)
+        return replace(self, links=links, remarks=(*self.remarks, remark))
+
     def inside(self, stamps: Stamps, what: str) -> npt.NDArray[np.bool_]:
         """(T,) which stamps of other signals are within the motion.
 

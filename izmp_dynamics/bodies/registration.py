@@ -1,15 +1,17 @@
-"""Where force plates are against the motion: the feet that roll over them show it.
+"""What force plates say about the motion: where they are against it, and where the mass is.
 
 A foot that walks is loaded from heel to toes: the middle of that path is the middle of the sole.
 Where it is not, either the sole is longer than it is taken to be, which is ahead of each foot, or
 the plates are shifted, which has one direction in the world. Steps in several directions separate
-the two.
+the two. Once that is mended, the centre of pressure is below the centre of mass on average, or the
+model has its mass elsewhere than the person.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.signal
 
 from izmp_dynamics.base.conventions import Array
 
@@ -18,6 +20,12 @@ _SCATTER = 0.015
 
 _SOLE = 0.02
 """How far the middle of a sole may be off, a standard deviation [m]."""
+
+_WINDOW = 1.0
+"""Time over which forces and motion are compared [s]."""
+
+_CARRIED = 0.03
+"""Part of the vertical impulse that may be missing where plates carry all of the body [-]."""
 
 _ROLLED = 0.5
 """Part of the sole that the path of a step covers at least [-]."""
@@ -38,12 +46,12 @@ class Step(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """How far plates are from where the feet say.
+    """How far plates are from where the feet say, or a mass from where plates say.
 
     Attributes:
-        value: (2,) in the world, from where they are to where they are taken to be [m].
+        value: (2,) from where they are to where they are taken to be [m].
         sigma: (2,) standard deviations [m].
-        steps: how many show it.
+        steps: how many steps, or times of a second, show it.
     """
 
     value: Array
@@ -63,20 +71,70 @@ def find_shift(steps: Sequence[Step]) -> Shift | None:
         steps: of all feet.
 
     Returns:
-        The shift; None if fewer than three feet rolled over a plate.
+        The shift in the world; None if fewer than three feet rolled over a plate.
     """
     rows, given = [], []
     for heading, offset in _offsets(steps):
         rows.append(np.column_stack([np.eye(2), heading]))
         given.append(offset)
-    if len(rows) < 3:
-        return None
-    prior = np.array([0.0, 0.0, _SCATTER / _SOLE])  # on the sole alone
-    A, y = np.vstack([*rows, prior]), np.append(np.concatenate(given), 0.0)
+    prior = np.array([[0.0, 0.0, _SCATTER / _SOLE]])  # on the sole alone
+    return _fitted([*rows, prior], [*given, np.zeros(1)]) if len(rows) > 2 else None
+
+
+def find_imbalance(
+    times: Array, com: Array, R: Array, wrench: Array, mass: float, gravity: float
+) -> Shift | None:
+    """Find how far the centre of mass of a model is from where the plates say.
+
+    The impulse of moments about a fixed point is the change of angular momentum, so for a time in
+    which plates carry all of the body
+
+        ∫ Fz cop dt = m g ∫ c dt + m [c ż − c_z ċ],
+
+    of horizontal parts, less what bodies turn about themselves, which is little in a second.
+    That needs velocities at its ends, but no acceleration.
+
+    Args:
+        times: (T,) [s], uniform.
+        com: (T, 3) centre of mass in the world [m].
+        R: (T, 3, 3) world_R_body of the body in whose axes the shift is constant.
+        wrench: (T, 6) sum of all plates, about the origin of the world [N, N·m].
+        mass: of the model [kg].
+        gravity: magnitude [m/s²].
+
+    Returns:
+        The shift in x and y of the body; None if it is shown for less than two seconds.
+    """
+    step = float(times[1] - times[0])
+    count, smooth = round(_WINDOW / step), 2 * round(0.05 / step) + 1
+    rows, given, first, weight = [], [], smooth // 2, mass * gravity
+    mean = np.concatenate([[0.5], np.ones(count - 1), [0.5]]) / count
+    velocity = scipy.signal.savgol_filter(com, smooth, 2, deriv=1, delta=step, axis=0)
+    while first + count + smooth // 2 < len(times):
+        part, ends = slice(first, first + count + 1), [first, first + count]
+        middle, force, moment = mean @ com[part], mean @ wrench[part, :3], mean @ wrench[part, 3:]
+        moment = moment - np.cross([*middle[:2], 0.0], force)
+        c, v = com[ends] - middle, velocity[ends]
+        fall = np.diff(v[:, 2])[0] / (gravity * _WINDOW)
+        if abs(force[2] / weight - 1.0 - fall) > _CARRIED:
+            first += max(1, count // 20)
+            continue
+        spin = np.diff(c[:, :2] * v[:, 2:] - com[ends, 2:] * v[:, :2], axis=0)[0]
+        cop = np.array([-moment[1], moment[0]]) / weight
+        rows.append(np.tensordot(mean, R[part], 1)[:2, :2])
+        given.append(spin / (gravity * _WINDOW) - cop)
+        first += count
+    return _fitted(rows, given) if len(rows) > 1 else None
+
+
+def _fitted(rows: Sequence[Array], given: Sequence[Array]) -> Shift:
+    """Of the first two unknowns of A x = y by least squares; a prior is one more row."""
+    A, y = np.vstack(rows), np.concatenate(given)
     covariance = np.linalg.inv(A.T @ A)
     x = covariance @ A.T @ y
-    scatter = max(_SCATTER, float(np.sqrt(np.sum((y - A @ x) ** 2) / (len(y) - 3))))
-    return Shift(x[:2], scatter * np.sqrt(np.diag(covariance)[:2]), len(rows))
+    left = len(y) - A.shape[1]
+    scatter = max(_SCATTER, float(np.sqrt(np.sum((y - A @ x) ** 2) / left)))
+    return Shift(x[:2], scatter * np.sqrt(np.diag(covariance)[:2]), len(y) // 2)
 
 
 def _offsets(steps: Sequence[Step]) -> Iterator[tuple[Array, Array]]:

@@ -1,6 +1,6 @@
 """A recording of a human → folder with bag, URDF and robot file, as every log here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -9,14 +9,17 @@ import numpy as np
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array, Stamps, seconds
 from izmp_dynamics.base.rotations import quaternions_of_matrices, to_rpy
 from izmp_dynamics.bodies.c3d import C3d, read_c3d
 from izmp_dynamics.bodies.opensim import read_opensim
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
+from izmp_dynamics.bodies.registration import find_imbalance
 from izmp_dynamics.bodies.table import read_table
 from izmp_dynamics.bodies.units import read_units
+from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.urdf import parse_urdf
 
 HEAVY = 0.25
 """Of the whole mass; no limb of a human is as heavy."""
@@ -37,6 +40,7 @@ def import_opensim(
     feet: tuple[str, ...] = (),
     upright: str | None = None,
     shift: tuple[float, float] = (0.0, 0.0),
+    com: Mapping[str, tuple[float, float]] | None = None,
     overwrite: bool = False,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Recording:
@@ -51,6 +55,7 @@ def import_opensim(
         feet: bodies that are feet; default: those whose names say so.
         upright: body that is kept upright, see `Recording.upright`.
         shift: what plates are moved by in x and y of the world, z up [m].
+        com: body → what its centre of mass is moved by in its x and y, z up [m].
         overwrite: replace a bag.
         progress: is called with the part that is done.
 
@@ -64,6 +69,8 @@ def import_opensim(
     recording = read_opensim(model, motion, feet, progress)
     if upright is not None:
         recording = recording.upright(upright)
+    for body, (x, y) in (com or {}).items():
+        recording = recording.with_com(body, np.array([x, y, 0.0]))
     plates: tuple[Wrenches, ...] = ()
     forces: tuple[Wrenches, ...] = ()
     remarks = (*recording.remarks, *_trunk(recording))
@@ -79,8 +86,8 @@ def import_opensim(
             x, y = 1e3 * np.array(shift)
             remarks += (f'The plates were moved by {x:.0f} mm in x and {y:.0f} mm in y.',)
         if recording.feet and plates:
-            forces, more = foot_forces(recording, plates)
-            remarks += more
+            forces, more, way = foot_forces(recording, plates)
+            remarks += (*more, *_imbalance(recording, [plate.moved(way) for plate in plates]))
     units, more = read_units(read_table(imu[0]), imu[1], recording) if imu else ((), ())
     recording = replace(recording, remarks=remarks + more)
     sources = ', '.join(file.name for file in (model, motion, grf, imu and imu[0]) if file)
@@ -97,6 +104,36 @@ def _trunk(recording: Recording) -> Iterator[str]:
                 'no angles between them. A trunk does not, which puts the ZMP of a walk off by '
                 f'100 mm: --upright {link.name} keeps it upright.'
             )
+
+
+def _imbalance(recording: Recording, plates: Sequence[Wrenches]) -> Iterator[str]:
+    """Say by how much plates contradict where the model has its mass, in a sentence."""
+    heavy = max(recording.links, key=lambda link: link.mass)
+    model = load_model(parse_urdf(_urdf_text(recording)), recording.links[0].name)
+    origin = int(recording.stamps[0])
+    known = seconds(recording.stamps, origin)
+    times = np.arange(0.0, known[-1], 0.01)
+    row = np.searchsorted(known, times, side='right') - 1
+    q = np.stack([recording.q[name][row] for name in model.joint_names], axis=1)
+    com = np.einsum('tij,tj->ti', recording.R[row], model.com(q)) + recording.p[row]
+    wrench = np.zeros((len(times), 6))
+    for plate in plates:
+        at = seconds(plate.stamps, origin)
+        wrench += np.stack([np.interp(times, at, f, 0.0, 0.0) for f in plate.values.T], axis=1)
+    turned = recording.R[row] @ model.frame_pose(heavy.name, q)[0]
+    found = find_imbalance(times, com, turned, wrench, recording.mass, recording.gravity)
+    if found is not None and found.is_clear:
+        (x, y), (dx, dy) = 1e3 * np.abs(found.value), 1e3 * found.sigma
+        along, aside = np.where(
+            found.value < 0.0, ('too far back', 'on the right'), ('too far ahead', 'on the left')
+        )
+        ahead, left = -found.value * recording.mass / heavy.mass
+        yield (
+            f'For {found.steps} s the plates carry all of the body. By that the centre of mass of '
+            f'the model lies {x:.0f} ± {dx:.0f} mm {along} and {y:.0f} ± {dy:.0f} mm {aside}, and '
+            f'the ZMP with it. --shift-com {heavy.name}={ahead:.3f},{left:.3f} moves that of '
+            f"'{heavy.name}', in all recordings of the person with this model."
+        )
 
 
 def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:

@@ -50,6 +50,11 @@ def add_parser(subparsers: Any) -> None:
         help='move the plates in the world, z up [m], as in --shift-plates=-0.010,0.041; the '
         'import says by what',
     )  # fmt: skip
+    opensim.add_argument(
+        '--shift-com', type=_com, default={}, metavar='BODY=X,Y',
+        help='move the centre of mass of a body ahead and to the left [m], as in '
+        '--shift-com torso=0.09,0.00; the import says by what',
+    )  # fmt: skip
     opensim.set_defaults(run=run)
     c3d = formats.add_parser(
         'c3d', help='C3D: force plates, angles',
@@ -71,6 +76,11 @@ def _shift(text: str) -> tuple[float, float]:
     raise argparse.ArgumentTypeError(f"two numbers below 10 m, as 0.010,-0.041, not '{text}'")
 
 
+def _com(text: str) -> dict[str, tuple[float, float]]:
+    body, _, way = text.partition('=')
+    return {body: _shift(way)}
+
+
 def _units(text: str) -> tuple[Path, dict[str, str]]:
     file, _, units = text.rpartition(':')
     pairs = [pair.partition('=')[::2] for pair in listed(units)]
@@ -88,7 +98,8 @@ def run(options: argparse.Namespace) -> int:
         recording = import_opensim(
             options.model, options.motion, options.grf, options.output,
             imu=options.imu, feet=options.feet, upright=options.upright,
-            shift=options.shift_plates, overwrite=options.overwrite, progress=progress,
+            shift=options.shift_plates, com=options.shift_com, overwrite=options.overwrite,
+            progress=progress,
         )  # fmt: skip
     if options.quiet:
         return 0
