@@ -37,7 +37,6 @@ USED_TYPES = [
 START = 1_700_000_000_000_000_000
 
 SHARED = Path(os.environ.get('IZMP_SHARED_DATA', Path(__file__).parents[2] / 'shared' / 'data'))
-WALKING = SHARED / 'icub_walking'
 
 texts = st.text(st.characters(exclude_categories=['Cs']), max_size=9)
 _LENGTHS = st.integers(0, 3)

@@ -212,17 +212,6 @@ def test_no_value_across_a_gap() -> None:
     assert set(stamps) - set(kinematics.stamps) == {stamps[i] for i in (0, 49, 50, 99)}
 
 
-def test_latency_is_what_it_says() -> None:
-    stamps = clock(30)
-    for method in METHODS:
-        for limit in (1000.0, None):
-            live = acd(method=method, acceleration_limit=limit)
-            for row, stamp in enumerate(stamps):
-                done = live.extend(np.array([stamp]), swing(stamps)[row : row + 1])
-                if len(done):
-                    assert done.stamps[-1] == stamps[row - live.latency]
-
-
 def test_limits_per_joint() -> None:
     stamps = clock(100)
     dirty = swing(stamps)

@@ -17,7 +17,6 @@ from izmp_dynamics.calibration.calibrate import CalibrationError, _read, estimat
 from izmp_dynamics.calibration.choice import (
     LEAST_LAG,
     Candidate,
-    Chooser,
     Trial,
     best_of,
     finished,
@@ -35,7 +34,7 @@ from izmp_dynamics.calibration.parameters import LAG, make_layout
 from izmp_dynamics.calibration.residuals import contacts, decide_contacts
 from izmp_dynamics.calibration.result import sentences
 from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
-from izmp_dynamics.calibration.solver import estimate, labels_of
+from izmp_dynamics.calibration.solver import estimate
 from izmp_dynamics.check import check
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.diagnosis.filter_choice import chosen_filter
@@ -579,29 +578,6 @@ def test_what_is_no_larger_than_its_deviation_is_not_corrected(steps):
     assert not found.solution.x[bias].any()
     known = finished(dataclasses.replace(candidate, sigma=0.01 * size), [instants])
     assert known.free.all()
-
-
-def test_motion_that_is_predicted_has_chosen_nothing(steps):
-    """Whatever its data say: what the other parts choose and give stays the same."""
-    instants, links = prepared(steps)
-    layout = make_layout(instants.rig, links, 'trunk', ('imu_rotation', 'ft_offsets'))
-    solution, parts = estimate([instants], layout), folds([instants])
-    nothing = np.zeros(len(layout.parameters))
-    before = tuple(errors_on([instants], layout, nothing, part) for part in parts)
-    chooser = Chooser([instants], layout, solution, before)
-    predicted = chooser.predict(1)
-    for part, same in ((1, True), (2, False)):
-        other = Chooser([instants], layout, solution, before)
-        mine = np.isin(chooser.blocks.labels, labels_of(parts[part]))
-        g = chooser.blocks.g + 1e3 * mine[:, None]
-        other.blocks = dataclasses.replace(chooser.blocks, g=g)
-        b = 1e3 * np.eye(len(parts))[part][:, None]
-        other.judged = [dataclasses.replace(each, b=each.b + b) for each in chooser.judged]
-        assert np.array_equal(other.predict(1).rest, predicted.rest) == same
-    others = (0, 2, 3)
-    trial = chooser.trial(others, chooser.fit(others)[0])
-    assert len(trial.predicted) == 3
-    assert chooser.fit.cache_info().currsize == 4  # 0 2 3, 2 3, 0 3 and 0 2
 
 
 def test_a_part_is_predicted_by_the_groups_that_the_others_chose():

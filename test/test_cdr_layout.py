@@ -230,20 +230,6 @@ def test_times_before_the_epoch_survive():
         layout.encode_rows(1, {'header.stamp': [2**31 * 10**9]})
 
 
-def test_a_transform_message_is_written_in_one_piece():
-    msgtype = 'tf2_msgs/msg/TFMessage'
-    names = {
-        'transforms': 2,
-        'transforms[0].child_frame_id': 'a',
-        'transforms[1].child_frame_id': 'bcd',
-    }
-    layout = CdrLayout(TYPES, msgtype, raw_of(msgtype, names))
-    shifts = np.arange(6.0).reshape(2, 3)
-    rows = layout.encode_rows(2, {'transforms[1].transform.translation': shifts})
-    second = TYPES.deserialize_cdr(rows[1].tobytes(), msgtype).transforms[1]
-    assert (second.child_frame_id, second.transform.translation.z) == ('bcd', 5.0)
-
-
 @pytest.mark.parametrize(
     ('values', 'kind', 'dtype'),
     [

@@ -2,17 +2,14 @@
 
 import json
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 from mcap.writer import CompressionType, Writer
 
-from izmp_dynamics.bags.conversion import Converter, _protobuf_fields
 from izmp_dynamics.bags.fields import FieldNumbers
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.base.errors import BagError, MissingDependencyError, ReplayError
 from izmp_dynamics.base.field_path import parse
 from izmp_dynamics.draft.write import write_draft
@@ -255,22 +252,6 @@ def test_whole_numbers_of_protobuf_that_may_be_absent(tmp_path):
         typestore = bag.decoder('/foot').typestore
     bits = [FieldNumbers(typestore, 'a/msg/Foot', parse(each)).bits for each in ('tick', 'force')]
     assert bits == [32, 32]
-
-
-def test_protobuf_before_it_knew_is_repeated():
-    """Until 6.30 a field has a label alone."""
-    shared = {'type': DOUBLE, 'message_type': None, 'has_presence': False, 'LABEL_REPEATED': 3}
-    fields = [SimpleNamespace(name=f'q{label}', label=label, **shared) for label in (1, 3)]
-    found = _protobuf_fields('', SimpleNamespace(fields=fields))
-    assert [is_array for _, _, is_array, _ in found] == [False, True]
-
-
-def test_what_protobuf_lacks_is_not_blamed_on_the_schema(monkeypatch):
-    data = protobuf_whole().decode('latin-1')
-    channel = Channel('/foot', 'a/msg/Foot', 'protobuf', data, schema='a.Foot')
-    monkeypatch.delattr('google.protobuf.message_factory.GetMessageClass')
-    with pytest.raises(AttributeError, match='GetMessageClass'):
-        Converter(channel)
 
 
 def test_what_cannot_be_converted_is_named(tmp_path, monkeypatch):

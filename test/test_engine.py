@@ -1,7 +1,6 @@
 """Tasks on a Dask cluster, whatever happens to its workers."""
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -46,6 +45,16 @@ def _interrupted():
     raise NameError("cannot access free variable 'future'")
 
 
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory):
+    """A client of two workers, and a folder that they know."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp('engine')
+        patch.setenv('IZMP_TEST_MARK', str(folder / 'mark'))
+        with connected(Cluster(2), 5) as client:
+            yield client
+
+
 def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
@@ -57,31 +66,32 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
             connected(Cluster(scheduler=client.scheduler.address), 1) as other,
         ):
             found |= dict(outcomes(other, _behave, [15]))
+        with raising(ClusterError, 'process_lost'):
+            results(client, _behave, [1])
     assert found.pop(1).kind == 'process_lost'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 16)}
     assert 'free variable' not in caplog.text
 
 
-def test_who_has_no_credentials_is_refused():
+def test_who_has_no_credentials_is_refused(shared):
     """Any user of the computer may reach the scheduler and the workers on loopback."""
-    with connected(Cluster(1), 1) as client:
-        info, stranger = client.scheduler_info(), distributed.Security.temporary()
-        stranger = stranger.get_connection_args('client')
-        for address in (client.scheduler.address, *info['workers']):
-            for place, known in ((address.replace('tls', 'tcp'), {}), (address, stranger)):
-                with pytest.raises(OSError, match=r'handshake|[Cc]losed|TLS|connect'):
-                    asyncio.run(distributed.core.connect(place, timeout=2, **known))
-        with (
-            raising(ClusterError, 'no_credentials'),
-            connected(Cluster(scheduler=client.scheduler.address), 1),
-        ):
-            pass
-        ports = [*info['services'].values()]
-        ports += [worker['services']['dashboard'] for worker in info['workers'].values()]
-        for port in ports:
-            with pytest.raises(HTTPError, match='404'):
-                urlopen(f'http://127.0.0.1:{port}/json/identity.json')
+    info, stranger = shared.scheduler_info(), distributed.Security.temporary()
+    stranger = stranger.get_connection_args('client')
+    for address in (shared.scheduler.address, *info['workers']):
+        for place, known in ((address.replace('tls', 'tcp'), {}), (address, stranger)):
+            with pytest.raises(OSError, match=r'handshake|[Cc]losed|TLS|connect'):
+                asyncio.run(distributed.core.connect(place, timeout=2, **known))
+    with (
+        raising(ClusterError, 'no_credentials'),
+        connected(Cluster(scheduler=shared.scheduler.address), 1),
+    ):
+        pass
+    ports = [*info['services'].values()]
+    ports += [worker['services']['dashboard'] for worker in info['workers'].values()]
+    for port in ports:
+        with pytest.raises(HTTPError, match='404'):
+            urlopen(f'http://127.0.0.1:{port}/json/identity.json')
 
 
 def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):
@@ -99,22 +109,14 @@ def _refused(number):
     return _behave(number)
 
 
-@pytest.mark.parametrize('workers', [0, 1])
-def test_results_are_in_the_order_of_the_items(tmp_path, monkeypatch, workers):
+@pytest.mark.parametrize('workers', [0, 2])
+def test_results_are_in_the_order_of_the_items(shared, workers):
     """Also without workers, in this process, where nothing is killed."""
-    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
-    with connected(Cluster(1), 4) if workers else contextlib.nullcontext() as client:
-        done, last = [], 30 if workers else 60
-        assert results(client, _refused, [10, 7, 7, last], done.append) == [100, 70, 70, 10 * last]
-        assert done == [0.25, 0.5, 0.75, 1.0]
-        with pytest.raises(ValueError, match='5 is refused'):
-            results(client, _refused, [10, 5, 6, 20])
-
-
-def test_a_worker_that_is_killed_again_and_again_is_one_sentence(monkeypatch):
-    monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
-    with connected(Cluster(1), 1) as client, raising(ClusterError, 'process_lost'):
-        results(client, _behave, [1])
+    client, done, last = shared if workers else None, [], 30 if workers else 60
+    assert results(client, _refused, [10, 7, 7, last], done.append) == [100, 70, 70, 10 * last]
+    assert done == [0.25, 0.5, 0.75, 1.0]
+    with pytest.raises(ValueError, match='5 is refused'):
+        results(client, _refused, [10, 5, 6, 20])
 
 
 def _zero_alone(number):
@@ -162,17 +164,16 @@ def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on()
 
 def _done_before(number):
     """Which tasks had ended when this one began."""
-    folder = Path(os.environ['IZMP_TEST_MARK'])
+    folder = Path(os.environ['IZMP_TEST_MARK']).with_name('done')
+    folder.mkdir(exist_ok=True)
     found = {int(path.name) for path in folder.iterdir()}
     (folder / str(number)).touch()
     return found
 
 
-def test_a_task_begins_after_those_that_it_needs(tmp_path, monkeypatch):
-    monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path))
+def test_a_task_begins_after_those_that_it_needs(shared):
     needs = {3: [9], 7: [1, 4], 9: [7]}
-    with connected(Cluster(2), 5) as client:
-        found = outcomes(client, _done_before, [3, 7, 9, 1, 4], needs=lambda k: needs.get(k, ()))
-        ended = dict(found)
+    tasks = [3, 7, 9, 1, 4]
+    ended = dict(outcomes(shared, _done_before, tasks, needs=lambda k: needs.get(k, ())))
     assert list(ended)[2:] == [7, 9, 3]
     assert all(ended[task] >= set(needed) for task, needed in needs.items())

@@ -16,10 +16,8 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.signals.buffer import HORIZON
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import Streams
 
 from .pipeline_signals import START, chunks, evaluate, joined, singles, walk, whole
 from .raising import raising
@@ -225,28 +223,6 @@ def test_two_wrong_stamps_ahead_do_not_push_the_time(small, pieces):
     np.testing.assert_array_equal(found, inner(times(0, 15), times(15.1, 40)))
 
 
-def test_joints_that_fall_silent_do_not_fill_the_memory(small):
-    imu = times(0, 1000)
-    joints = np.concatenate([times(0, 33), times(900, 960)])
-    evaluator = Evaluator(small, (JointGroup((0,), 0.05),), {'imu': 0.05}, orientation=None)
-    signals, found, most = standing(joints, imu), [], 0
-    for begin in range(0, 1000, 5):
-        span = (START + begin * SECOND, START + (begin + 5) * SECOND)
-        piece = {
-            name: part.rows((part.stamps >= span[0]) & (part.stamps < span[1]))
-            for name, part in signals.items()
-        }
-        found += evaluator.push(piece)
-        most = max(
-            most, len(evaluator.root.imu.buffer.stamps), len(evaluator.root.sources[0].stamps)
-        )
-    found += evaluator.flush()
-    np.testing.assert_array_equal(
-        np.concatenate([part.stamps for part in found]), inner(times(0, 33), times(900, 960))
-    )
-    assert most <= (HORIZON + 10) * 20
-
-
 def test_a_longer_wait_than_the_patience_ends(small):
     """Joints go on without an IMU that stopped publishing; its stretch has results."""
     joints, imu = times(0, 20), times(0, 10)
@@ -290,23 +266,6 @@ def test_a_slow_position_does_not_hold_up_or_erase_the_other_method(biped31):
     evaluator = Evaluator(rig, groups, known)
     results = evaluate(evaluator, chunks(log))
     assert np.isfinite(results.points['mr_ad']).all(axis=1).mean() > 0.95
-
-
-def test_accelerometers_that_are_not_used_are_not_kept_for_ever(biped31):
-    rig = make_rig(replace_method(biped31, 'gyro'))
-    stage = RootStage(rig, Streams(rig.robot))
-    for second in range(30):
-        stamps = START + second * NANOSECONDS + np.arange(0, NANOSECONDS, 10_000_000)
-        stage.push_imu(Samples(stamps, np.tile([0, 0, 0, 0, 0, 9.81], (100, 1))))
-        for k in range(3):
-            stage.push_accelerometer(k, Samples(stamps, np.tile([0, 0, 9.81], (100, 1))))
-        stage.trim()
-    assert max(len(stream.buffer.stamps) for stream in stage.streams) < 1100
-
-
-def replace_method(robot, method):
-    chosen = dataclasses.replace(robot.angular_acceleration, method=method)
-    return dataclasses.replace(robot, angular_acceleration=chosen)
 
 
 def test_joints_that_stop_do_not_fill_the_memory_with_what_waits_for_ir_md(rig):

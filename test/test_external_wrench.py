@@ -32,9 +32,8 @@ WEIGHT = 270.0
 WALK = WalkParameters(steps=6, stand=1.0)
 PUSHES = {
     'none': (),
-    'left': (Shove(40.0, 'left', 2.0),),
-    'forward': (Shove(40.0, 'forward', 2.35),),
-    'two': (Shove(40.0, 'back', 1.503), Shove(25.0, 'right', 3.1, 0.2)),
+    'back and right': (Shove(40.0, 'back', 1.503), Shove(25.0, 'right', 3.1, 0.2)),
+    'left and forward': (Shove(40.0, 'left', 2.0), Shove(40.0, 'forward', 3.203)),
 }
 
 
@@ -47,7 +46,7 @@ FROM = {
 @pytest.fixture(scope='module', params=PUSHES)
 def walked(request, tmp_path_factory):
     """The pushes, the run, its bag, and what two robot files make of it: ideal, noisy."""
-    folder = tmp_path_factory.mktemp(request.param)
+    folder = tmp_path_factory.mktemp('walk')
     pushes = PUSHES[request.param]
     walk = simulate_walk(
         FILE, folder / 'bag', parameters=WALK, pushes=pushes, noise=sensor_noise('xsens_mti20')
@@ -95,7 +94,7 @@ def test_the_report_names_what_pushed(walked):
     for shove in pushes:
         assert f'pushed the robot {FROM[shove.direction]} with' in page
     for push in results['ideal'].summary.pushes:
-        assert f'for {push.duration:.2f} s at {push.start:.2f} s, ' in page
+        assert f' at {push.start:.2f} s, ' in page
         assert push.significance > 10.0
 
 
@@ -167,6 +166,7 @@ def test_the_topic_events_and_the_report_hold_the_same(walked):
     assert 'durability: 1' in profile['offered_qos_profiles']  # transient local
 
 
+@pytest.mark.parametrize('walked', ['back and right'], indirect=True)
 def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
     """Where a foot measures its normal force only, the rest would look like a push."""
     _, bag, _ = walked

@@ -109,13 +109,6 @@ def test_a_list_names_places_and_a_missing_one_is_a_bag_without_files(logs):
     }
 
 
-def test_the_stamp_changes_with_a_file(logs):
-    before, same = (find_bags([f'{logs}/b/one.mcap'])[0] for _ in range(2))
-    (logs / 'b/one.mcap').write_bytes(b'longer than before')
-    after = find_bags([f'{logs}/b/one.mcap'])[0]
-    assert before.stamp == same.stamp != after.stamp
-
-
 def test_links_to_folders_are_followed_each_folder_once(logs, tmp_path):
     put(tmp_path, 'far/c.mcap', 'far/deep/d.mcap')
     (logs / '2026').symlink_to(tmp_path / 'far')
@@ -313,13 +306,6 @@ def task(tmp_path, monkeypatch):
 def changed(task):
     path = Path(task.robot)
     path.write_bytes(path.read_bytes() + b'\n')
-
-
-def test_a_robot_file_that_another_run_of_the_process_saw_is_read_anew(task):
-    path = Path(task.robot)
-    assert RobotFiles([task.robot]).digest(path) == task.robot_sha256
-    changed(task)
-    assert RobotFiles([task.robot]).digest(path) != task.robot_sha256
 
 
 @pytest.mark.parametrize('when', ['before', 'during'])

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.signals.gate import Gate
-from izmp_dynamics.signals.repeats import StuckLog
 from izmp_dynamics.signals.stamps import screen_stamps
 
 MS = 1_000_000
@@ -75,15 +74,6 @@ def test_used_stamps_increase_by_at_least_the_spacing_in_any_pieces(times, min_s
     assert np.all(np.diff(used) >= max(1e-6, 1e3 * min_spacing))
 
 
-def test_a_sample_that_came_before_an_older_one_is_kept_as_overtaken():
-    gate = Gate(1)
-    room = np.empty(9, dtype=np.int64), np.empty((9, 1)), 0
-    gate.admit(np.array([10, 20, 40]) * MS, np.array([[1.0], [2.0], [4.0]]), room)
-    gate.admit(np.array([30 * MS]), np.array([[3.0]]), room)
-    assert {stamp: list(row) for stamp, row in gate.overtaken.items()} == {40 * MS: [4.0]}
-    assert gate.pending == 30 * MS
-
-
 # ---- Samples that repeat the one before ---------------------------------------------------------
 
 
@@ -129,11 +119,3 @@ def test_what_never_changed_or_is_zero_is_meant_so(piece):
         assert len(admitted(gate, STAMPS, values, piece)[0]) == 200
         assert not gate.spans.any
         assert not gate.faults
-
-
-def test_times_of_being_stuck_are_joined_and_a_clock_that_is_set_back_begins_another():
-    log = StuckLog()
-    for times in ([100, 200, 300], [310, 320], [800], [50, 60]):
-        log.add(np.array(times) * MS)
-    spans = [(100, 320), (800, 800), (50, 60)]
-    assert log.spans == [(begin * MS, end * MS) for begin, end in spans]

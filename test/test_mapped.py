@@ -17,7 +17,6 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.storage import Channel
 from izmp_dynamics.bags.typestores import choose_types
 from izmp_dynamics.base.errors import BagError, ReplayError, RobotFileError, SensingError
-from izmp_dynamics.base.field_path import Step, Term, parse
 from izmp_dynamics.check import check
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
@@ -191,18 +190,6 @@ def test_joints_are_named_in_the_order_of_the_messages(mapped, sound, tmp_path):
     assert "'position' has 31 elements" in found.sentence
 
 
-def test_one_field_is_of_one_foot(mapped, tmp_path):
-    content = yaml.safe_load(mapped[0]().path.read_text())
-    for foot, factor in zip(content['feet'], (1, 2), strict=True):
-        del foot['wrench']
-        foot['force'] = SENSOR | {'field': f'head[0] * {factor}'}
-    path = tmp_path / 'robot.yaml'
-    path.write_text(yaml.safe_dump(content))
-    with raising(RobotFileError, 'repeated_name') as caught:
-        load_robot_file(path)
-    assert "the field 'head[0] of t' is used more than once" in str(caught.value)
-
-
 SENSOR = {'topic': 't', 'type': LOW_STATE, 'field': 'head[0]'}
 
 
@@ -298,13 +285,6 @@ def test_one_topic_gives_two_signals_only_where_both_are_mapped(mapped):
             dict.fromkeys(('type', 'orientation', 'angular_velocity', 'linear_acceleration'))
             | {'quaternion': 'xyzw'},
         )
-
-
-def test_paths_of_fields():
-    assert parse('a.b[2] * -0.5, c[0:3].d') == (
-        Term('a.b[2]', (Step('a', None, None), Step('b', 2, 3)), -0.5),
-        Term('c[0:3].d', (Step('c', 0, 3), Step('d', None, None)), None),
-    )
 
 
 MS = 10**6

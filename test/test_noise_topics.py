@@ -11,7 +11,7 @@ from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
 from izmp_lab.simulation.mujoco.model import build_mujoco
-from izmp_lab.simulation.mujoco.plant import Sampling, simulate
+from izmp_lab.simulation.mujoco.plant import simulate
 from izmp_lab.simulation.noisy_signals import XSENS_GYROSCOPE, add_noise, sensor_noise
 from izmp_lab.simulation.recording import record
 
@@ -75,14 +75,6 @@ def test_what_the_paper_leaves_ideal_is_ideal(run, noisy):
     assert np.abs(noisy.position - run.position).max() < 0.01
 
 
-def test_a_lower_rate_has_less_noise(noisy):
-    slow = simulate(
-        planned(steps=6).plan, build_mujoco(FILE), sampling=Sampling(divisor=4, settle=0.2)
-    )
-    quiet = add_noise(slow, FILE, XSENS, 3)
-    assert quiet.sigma_acceleration == pytest.approx(0.5 * noisy.sigma_acceleration, rel=1e-12)
-
-
 def test_bad_noise_is_refused(run):
     with raising(UnknownNameError, 'unknown_name', name='xsens', valid=('xsens_mti20',)):
         sensor_noise('xsens')
@@ -121,13 +113,6 @@ def test_ideal_and_noisy_signals_are_both_recorded(bag, run, noisy):
                 assert covariance == pytest.approx(deviation**2 * np.eye(3), rel=1e-12)
 
 
-def test_without_noise_there_are_no_copies(run, tmp_path):
-    record(run, FILE, tmp_path / 'bag')
-    with BagReader(tmp_path / 'bag') as reader:
-        assert not [name for name in reader.topics if 'noisy' in name]
-        assert 'noise' not in reader.custom_data
-
-
 def test_the_robot_file_chooses_between_ideal_and_noisy(bag, tmp_path):
     """The same bag, two robot files: the noise shows in the IZMP by millimetres."""
     ideal = replay(bag, FILE, tmp_path / 'ideal')
@@ -156,11 +141,3 @@ def test_noisy_and_ideal_robot_files_differ_in_topics_only():
 
     assert without_topics(NOISY_FILE) == without_topics(FILE)
     assert NOISY_FILE != FILE
-
-
-def test_simulating_with_the_noisy_robot_file_is_refused(tmp_path):
-    """Its ideal signals would go where noisy ones are expected."""
-    run = simulate(planned(steps=6).plan, build_mujoco(NOISY_FILE), sampling=Sampling(divisor=10))
-    with raising(SimulationError, 'noisy_topic', topic='noisy/imu'):
-        record(run, NOISY_FILE, tmp_path / 'bag')
-    assert not (tmp_path / 'bag').exists()

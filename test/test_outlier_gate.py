@@ -85,17 +85,10 @@ def test_a_spike_is_found_and_replaced_by_its_neighbours(rate, row, excess, sign
     np.testing.assert_array_equal(np.delete(gated.positions, row), np.delete(clean, row))
 
 
-@pytest.mark.parametrize('wild', [np.nan, np.inf, -np.inf])
-@given(row=st.integers(1, 58))
-def test_a_single_value_that_is_not_finite_is_replaced(wild, row) -> None:
-    stamps = clock(500)
-    dirty = swing(stamps)
-    clean = dirty.copy()
-    dirty[row] = wild
-    gated = gate(stamps, dirty)
-    assert np.isfinite(gated.positions).all()
-    # At the second sample only three neighbours are left: the parabola, h³ times q⃛ / 3.
-    assert abs(gated.positions[row, 0] - clean[row, 0]) <= 0.4 * (2 * np.pi * 2.5 / 500) ** 3 / 3
+def test_jitter_counts_with_the_actual_stamps() -> None:
+    rng = np.random.default_rng(1)
+    stamps = np.cumsum(rng.integers(5 * MS, 27 * MS, 300))
+    assert is_untouched(gate(stamps, swing(stamps)))
 
 
 def test_the_end_of_a_log_is_not_extrapolated() -> None:
@@ -103,28 +96,3 @@ def test_the_end_of_a_log_is_not_extrapolated() -> None:
     dirty = swing(stamps)
     dirty[[0, -1]] = np.nan
     assert np.isnan(gate(stamps, dirty).positions[[0, -1]]).all()
-
-
-def test_a_step_is_a_kink_and_not_an_outlier() -> None:
-    stamps = clock(500)
-    positions = swing(stamps)
-    positions[30:] += 0.2
-    gated = gate(stamps, positions)
-    assert not gated.outliers.any()
-    assert set(np.flatnonzero(gated.kinks)) == {29, 30}
-
-
-def test_jitter_counts_with_the_actual_stamps() -> None:
-    rng = np.random.default_rng(1)
-    stamps = np.cumsum(rng.integers(5 * MS, 27 * MS, 300))
-    assert is_untouched(gate(stamps, swing(stamps)))
-
-
-def test_no_limit_finds_only_what_is_not_finite() -> None:
-    stamps = clock(500)
-    positions = swing(stamps)
-    positions[20] += 5.0
-    positions[40] = np.nan
-    gated = gate(stamps, positions, limit=np.inf)
-    assert list(np.flatnonzero(gated.outliers)) == [40]
-    assert not gated.kinks.any()

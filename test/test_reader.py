@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, IndexType
 
-from izmp_dynamics.bags import mcap_file
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import BagError, MissingDependencyError, UnknownNameError
@@ -27,8 +26,6 @@ from izmp_dynamics.files.libraries import library
 from .raising import raising
 from .sample_bags import (
     START,
-    TYPES,
-    WALKING,
     change_metadata,
     imu_bag,
     imu_raws,
@@ -192,19 +189,6 @@ def test_every_message_is_in_exactly_one_span(tmp_path_factory, entries, span_s,
     assert ends == sorted(set(ends))
 
 
-def test_reads_no_further_than_a_span_needs(tmp_path, monkeypatch):
-    loads = []
-    real = mcap_file._walked
-    monkeypatch.setattr(mcap_file, '_walked', lambda *a: loads.append(1) or real(*a))
-    path = write_mcap(tmp_path / 'x.mcap', logs(2000)[:1])
-    with BagReader(path) as bag:
-        batches = bag.batches(['/imu'], span_s=0.1)
-        next(batches)
-        first = len(loads)
-        assert sum(len(batch['/imu']) for batch in batches) == 2000 - 50
-    assert first <= len(loads) / 10
-
-
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_memory_does_not_grow_with_the_length_of_the_log(tmp_path, storage):
     path = imu_bag(tmp_path / 'bag', 20_000, storage=storage)
@@ -243,14 +227,6 @@ def test_without_usable_metadata_the_storage_is_read(tmp_path, storage, text):
         assert bag.topics['/gps'].count == 150
 
 
-def test_a_renamed_storage_file_is_found(tmp_path):
-    path = write_bag(tmp_path / 'bag', logs())
-    storage_file(path).rename(path / 'other.mcap')
-    assert everything(path) == (expected(logs()), None)
-    with BagReader(path) as bag:
-        assert 'other.mcap' in bag.notes[0]
-
-
 def test_a_missing_part_of_a_split_bag_is_damage(tmp_path):
     path = write_bag(tmp_path / 'bag', logs())
     change_metadata(path, lambda info: info['relative_file_paths'].append('bag_1.mcap'))
@@ -266,13 +242,6 @@ def test_an_unreadable_part_of_a_split_bag_is_damage(tmp_path):
     found, damage = everything(path)
     assert found == expected(logs())
     assert 'bag_1.mcap' in damage
-
-
-def test_custom_data_and_distribution(tmp_path):
-    path = write_bag(tmp_path / 'bag', logs())
-    change_metadata(path, lambda info: info.update(custom_data={'fell': 'no'}, ros_distro='jazzy'))
-    with BagReader(path) as bag:
-        assert (bag.custom_data, bag.distro) == ({'fell': 'no'}, 'jazzy')
 
 
 def nested(folder):
@@ -445,18 +414,6 @@ def test_another_definition_of_a_standard_type_is_noted(tmp_path):
         assert TEXT in bag.notes[0]
 
 
-def test_a_foreign_definition_without_text_is_refused(tmp_path):
-    path = write_bag(tmp_path / 'bag', logs())
-
-    def corrupt(info):
-        for topic in info['topics_with_message_count']:
-            topic['topic_metadata']['type_description_hash'] = 'RIHS01_' + '0' * 64
-
-    change_metadata(path, corrupt)
-    with BagReader(path) as bag, raising(BagError, 'type_hash_mismatch', topic='/imu'):
-        next(bag.batches(['/imu']))
-
-
 def test_other_serializations_are_refused(tmp_path):
     from mcap.writer import Writer
 
@@ -620,25 +577,3 @@ def test_any_metadata_is_survived(tmp_path_factory, text, key):
 
 
 # -- a robot ----------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not WALKING.is_dir(), reason=f'{WALKING} is not here')
-def test_a_recorded_walk(tmp_path):
-    with BagReader(WALKING) as bag:
-        counts = {topic.name: topic.count for topic in bag.topics.values()}
-        read = dict.fromkeys(counts, 0)
-        for batch in bag.batches(list(counts)):
-            for name, messages in batch.topics.items():
-                decoded = messages.decode()
-                assert decoded.broken == 0
-                read[name] += len(decoded.index)
-                message = TYPES.deserialize_cdr(messages.raws[0], messages.msgtype)
-                stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-                assert decoded.column('header.stamp')[0] == stamp
-        assert read == counts
-        assert bag.damage is None
-    data = (WALKING / 'walking.mcap').read_bytes()
-    (tmp_path / 'cut.mcap').write_bytes(data[:1_000_000])
-    found, damage = everything(tmp_path / 'cut.mcap')
-    assert len(found) > 2500
-    assert 'after the start' in damage

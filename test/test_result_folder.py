@@ -45,17 +45,6 @@ def test_what_comes_to_the_place_meanwhile_stays(tmp_path, overwrite):
     assert names(tmp_path) == sorted(['out', kept.name])
 
 
-@pytest.mark.parametrize('overwrite', [False, True])
-def test_a_file_at_the_place_stays(tmp_path, overwrite):
-    with (
-        raising(ReplayError, 'not_a_result' if overwrite else 'place_taken'),
-        result_folder(tmp_path / 'out', overwrite) as folder,
-    ):
-        fill(folder)
-        (tmp_path / 'out').write_text('mine')
-    assert (tmp_path / 'out').read_text() == 'mine'
-
-
 def test_what_is_put_into_a_result_that_is_replaced_stays(tmp_path):
     place = tmp_path / 'out'
     with result_folder(place, overwrite=False) as folder:

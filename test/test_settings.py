@@ -3,9 +3,6 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.model.settings import (
@@ -297,41 +294,3 @@ def test_flatten_lists_all_values_with_their_units():
     assert flat['motors[left].torque'] == '3.0 N·m'
     assert flat['label'] == 'not given'
     assert 'secret' not in flat
-
-
-def _plain(depth):
-    """Strategies for YAML values, valid ones included."""
-    words = st.sampled_from(
-        ['x', 'red', 'on', '~', '3', '-1', '1.5', '.nan', '1e400', '[1, 2]', '[]', '{}', '*a', '']
-    )
-    texts = st.text(st.characters(exclude_categories=['Cs']), max_size=8)
-    keys = st.sampled_from([*Machine.__dataclass_fields__, 'torque', 'colour', 'side', '<<', '?'])
-    leaves = words | texts
-    if depth == 0:
-        return leaves
-    below = _plain(depth - 1)
-    mapping = st.lists(st.tuples(keys, below), max_size=5).map(
-        lambda pairs: '{' + ', '.join(f'{key}: {item}' for key, item in pairs) + '}'
-    )
-    sequence = st.lists(below, max_size=4).map(lambda items: '[' + ', '.join(items) + ']')
-    tagged = st.tuples(st.sampled_from(['!x ', '!!str ', '!!int ', '&a ']), below).map(''.join)
-    return leaves | mapping | sequence | tagged
-
-
-@hypothesis_settings(max_examples=300, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from([*Machine.__dataclass_fields__]), _plain(3)), max_size=6)
-)
-def test_random_yaml_gives_settings_or_a_sentence(tmp_path_factory, pairs):
-    path = tmp_path_factory.getbasetemp() / 'random.yaml'
-    text = 'name: x\n' + ''.join(f'{key}: {item}\n' for key, item in pairs)
-    path.write_text(text, encoding='utf-8')
-    try:
-        machine = read_settings(Machine, path)
-    except RobotFileError as refusal:
-        assert refusal.kind  # noqa: PT017 (either outcome is right)
-        assert refusal.data['path'] == path  # noqa: PT017
-        return
-    assert isinstance(machine, Machine)
-    assert 0 <= machine.count <= 10
-    assert all(0.0 <= motor.torque <= 100.0 for motor in machine.motors)

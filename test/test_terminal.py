@@ -49,14 +49,6 @@ def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path, encoding):
         assert refused.stderr.startswith(b'izmp: error: ')
 
 
-def test_results_do_not_depend_on_the_encoding_of_the_terminal(corrupted):
-    desk = corrupted()
-    options = ('replay', desk.bag, '--robot', desk.robot, '-o', desk.results)
-    done = in_another_process(MAIN, *options, PYTHONIOENCODING='ascii')
-    assert (done.returncode, done.stderr) == (0, b'')
-    assert (desk.results / 'report.html').is_file()
-
-
 def test_an_interrupt_has_its_status_wherever_it_comes(tmp_path):
     """Also inside a text that a library executes, after which `python -m` ends by the signal."""
     (tmp_path / 'interrupted.py').write_text(
@@ -132,30 +124,6 @@ def test_check_shows_brackets_as_they_are(corrupted):
     assert desk.check().status == 1
     assert '[bold]x[/bold][/red]' in desk.check().out
     assert file.is_file()
-
-
-def test_check_shows_types_with_brackets(tmp_path, corrupted):
-    desk = corrupted()
-    path = tmp_path / 'x.mcap'
-    write_odd_type(path, 'my/msg/[/bold]' + EVIL)
-    outcome = izmp('check', path, '--robot', desk.robot)
-    assert outcome.status == 1
-    assert 'my/msg/[/bold]' in outcome.out
-    assert_harmless(outcome.out + outcome.err)
-
-
-def write_odd_type(path, msgtype):
-    """An mcap with one message of a type of any name."""
-    from mcap.writer import Writer
-
-    with path.open('wb') as stream:
-        writer = Writer(stream)
-        writer.start()
-        channel = writer.register_channel(
-            '/x', 'cdr', writer.register_schema(msgtype, 'ros2msg', b'')
-        )
-        writer.add_message(channel, START, b'', START)
-        writer.finish()
 
 
 def test_names_in_errors_are_escaped(tmp_path):

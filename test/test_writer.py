@@ -25,12 +25,11 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
-from .sample_bags import START, USED_TYPES, imu_bag
+from .sample_bags import START, imu_bag
 
 POINT = 'geometry_msgs/msg/PointStamped'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 TEXT = 'std_msgs/msg/String'
-TF = 'tf2_msgs/msg/TFMessage'
 
 NAN = {'point.x': np.nan}
 STORAGES = pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
@@ -115,38 +114,6 @@ def test_what_is_written_is_read(tmp_path_factory, times, storage):
             assert sorted(pairs) == sorted(zip(received, np.arange(len(received)), strict=True))
             assert bag.topics[topic].count == len(received)
         assert bag.damage is None
-
-
-def test_a_tree_of_transforms(tmp_path):
-    rotations = np.tile([0.0, 0.0, 0.6, 0.8], (5, 1))
-    with BagWriter(tmp_path / 'out') as bag:
-        bag.add_topic('/tf', TF, {'transforms': 2, 'transforms[1].transform.rotation.w': 1.0})
-        bag.write_batch('/tf', stamps(5), {'transforms[0].transform.rotation': rotations})
-    with AnyReader([tmp_path / 'out']) as bag:
-        for (c, stamp, raw), time in zip(bag.messages(), stamps(5), strict=True):
-            links = bag.deserialize(raw, c.msgtype).transforms
-            assert [link.transform.rotation.w for link in links] == [0.8, 1.0]
-            heads = [link.header.stamp for link in links]
-            assert [h.sec * 10**9 + h.nanosec for h in heads] == [stamp, time]
-
-
-def test_polygons_of_different_sizes(tmp_path):
-    topic, msgtype = '/support_polygon', 'geometry_msgs/msg/PolygonStamped'
-    corners = {count: np.arange(6.0 * count).reshape(2, 3 * count) for count in (4, 6)}
-    head = {'header.frame_id': 'pelvis'}
-    with BagWriter(tmp_path / 'out') as bag:
-        bag.add_topic(topic, msgtype, head)
-        for count, values in corners.items():
-            like = head | {'polygon.points': count}
-            bag.write_batch(topic, stamps(2, count), {'polygon.points': values}, like)
-    with AnyReader([tmp_path / 'out']) as bag:
-        polygons = [(stamp, bag.deserialize(raw, c.msgtype)) for c, stamp, raw in bag.messages()]
-    for stamp, message in polygons:
-        index, count = divmod(stamp - START, 2_000_000)
-        points = [[point.x, point.y, point.z] for point in message.polygon.points]
-        assert np.ravel(points).tolist() == corners[count][index].tolist()
-        assert message.header.frame_id == 'pelvis'
-    assert len(polygons) == 4
 
 
 # -- complete or not at all -------------------------------------------------------------------
@@ -344,21 +311,6 @@ def test_further_files_come_and_go_with_the_bag(tmp_path):
         write('third')
 
 
-def test_a_place_taken_meanwhile_is_respected(tmp_path):
-    writer = BagWriter(tmp_path / 'out')
-    with raising(BagError, 'place_taken', path=tmp_path / 'out') as caught, writer as bag:
-        bag.add_topic('/izmp', POINT, {})
-        bag.write_batch('/izmp', stamps(3))
-        (tmp_path / 'out').mkdir()
-        (tmp_path / 'out' / 'precious').touch()
-    kept = caught.value.data['kept']
-    assert [x.name for x in (tmp_path / 'out').iterdir()] == ['precious']
-    assert set(tmp_path.iterdir()) == {tmp_path / 'out', kept}
-    assert str(kept) in str(caught.value)
-    with BagReader(kept) as found:
-        assert len(list(found.messages())) == 3
-
-
 # -- what must not be written -----------------------------------------------------------------
 
 
@@ -414,14 +366,3 @@ def test_unknown_storages_and_places(tmp_path):
     assert caught.value.valid == ('mcap', 'sqlite3')
     with raising(BagError, 'bad_path', path=tmp_path / 'a#b'):
         BagWriter(tmp_path / 'a#b', 'sqlite3')
-
-
-@pytest.mark.parametrize('msgtype', USED_TYPES)
-def test_an_example_is_zero_except_where_values_are_given(tmp_path, msgtype):
-    with BagWriter(tmp_path / 'out') as bag:
-        layout = bag.add_topic('/x', msgtype, example(msgtype))
-        bag.write('/x', START, example(msgtype))
-        bag.write_batch('/x', stamps(1) + 1, {path: [0] for path in layout.times})
-    with BagReader(tmp_path / 'out') as bag:
-        first, second = (m.raw for m in bag.messages())
-        assert first == second

@@ -78,9 +78,8 @@ def test_gap_to_the_measured_cop_stays_in_its_band(recorded):
     assert distance.max() <= 0.003
 
 
-@pytest.mark.parametrize('seed', [0, 1])
-def test_bumps_of_a_centimetre_do_not_throw_it(seed):
-    walk = simulate_walk(FILE, parameters=WALKS['level'], terrain=Uneven(seed))
+def test_bumps_of_a_centimetre_do_not_throw_it():
+    walk = simulate_walk(FILE, parameters=WALKS['level'], terrain=Uneven(0))
     walk.run.require_standing()
     assert np.ptp(walk.run.truth.ground_normal[:, 0]) > 0.01
 

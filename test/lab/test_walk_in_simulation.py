@@ -59,8 +59,8 @@ def test_other_walks(parameters):
 
 @pytest.mark.parametrize(
     'physics',
-    [{'friction': 0.8, 'mass_scale': 0.98}, {'friction': 1.2, 'mass_scale': 1.02},
-     {'solref': (0.007, 1.0)}, {'solref': (0.015, 1.0)}],
+    [{'friction': 0.8, 'mass_scale': 0.98, 'solref': (0.015, 1.0)},
+     {'friction': 1.2, 'mass_scale': 1.02, 'solref': (0.007, 1.0)}],
     ids=str,
 )  # fmt: skip
 def test_no_knife_edge(physics):
