@@ -320,12 +320,16 @@ def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path, rota
         dataclasses.replace(calibration, robot=named, inertials={}), tmp_path / 'named'
     )
     text = (tmp_path / 'named' / 'robot.calibrated.yaml').read_text(encoding='utf-8')
-    assert 'urdf: package://my_robots/biped31.urdf' in text  # it may be copied anywhere
+    assert 'urdf: package://my_robots/biped31.urdf' in text
     assert '#   CHECK: measure the soles\n' in text
-    write_calibration(dataclasses.replace(calibration, inertials={}), tmp_path / 'here')
-    (tmp_path / 'here' / 'below').mkdir()
-    copied = shutil.copy(tmp_path / 'here' / 'robot.calibrated.yaml', tmp_path / 'here' / 'below')
-    assert load_robot_file(copied).urdf_path.samefile(calibration.robot.urdf_path)
+    shutil.copy(calibration.robot.urdf_path, tmp_path / 'robot.urdf')
+    beside = dataclasses.replace(calibration.robot, urdf='robot.urdf', path=drafted)
+    write_calibration(
+        dataclasses.replace(calibration, robot=beside, inertials={}), tmp_path / 'here'
+    )
+    written = load_robot_file(tmp_path / 'here' / 'robot.calibrated.yaml')
+    assert written.urdf == '../robot.urdf'  # both may be moved together
+    assert written.urdf_path.samefile(tmp_path / 'robot.urdf')
 
 
 @pytest.fixture(scope='module')

@@ -40,6 +40,8 @@ def main(bag: Path) -> None:
                 '[...document.querySelectorAll("button")].find(b => b.innerText == "feet").click()'
             )
             time.sleep(DRAWN)
+            tab.run('document.querySelector("[class*=Notification-closeButton]")?.click()')
+            time.sleep(1.0)
             tab.picture(picture, x=0, y=0, width=1366, height=640)
         live.terminate()
     print(picture)

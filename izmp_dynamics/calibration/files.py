@@ -209,7 +209,7 @@ def write_calibration(
         calibration: what was found.
         folder: where they go: robot.calibrated.yaml and, if inertials were corrected,
             robot.calibrated.urdf (neither if the calibration is refused); report.html,
-            report.json.
+            report.json. A relative path to the URDF becomes one from there.
         overwrite: replace an earlier result in `folder`.
 
     Returns:
@@ -222,8 +222,8 @@ def write_calibration(
     texts: dict[str, str] = {}
     if result.accepted:
         urdf = calibration.robot.urdf
-        if not urdf.startswith(PACKAGE):  # which is found from anywhere, as what follows
-            urdf = os.path.realpath(calibration.robot.urdf_path)
+        if not (urdf.startswith(PACKAGE) or os.path.isabs(urdf)):
+            urdf = os.path.relpath(calibration.robot.urdf_path.resolve(), folder.resolve())
         if calibration.inertials:
             urdf = URDF
             texts[URDF] = with_inertials(calibration.urdf.text, calibration.inertials)

@@ -234,7 +234,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         number(value, digits)
         for value in (row.mean, row.deviation, row.smallest, row.largest, row.difference, row.half)
     )
-    compared = '–' if math.isnan(row.difference) else f'{difference} ± {half}'
+    compared = difference if math.isnan(row.half) else f'{difference} ± {half}'
     spread = f'{mean} ± {deviation}'
     label = f'{row.label} [{row.unit}]'
     return label, row.result, str(row.count), spread, smallest, largest, compared

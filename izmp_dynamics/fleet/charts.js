@@ -1,7 +1,7 @@
 'use strict';
 // The distribution and the trend of the margins of some bags: [{ state, margin [mm], start [s] }].
 
-const BINS = 40, PERIODS = 30, ENOUGH = 5; // bags of which a median is drawn
+const BINS = 40, PERIODS = 30, ENOUGH = 5, FEW = 10; // bags of which a median is drawn; of which all are in view
 const LEAST_WIDTH = 120, DAY = 86400; // [px], in less uPlot fails; [s]
 
 const numeral = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
@@ -19,10 +19,11 @@ const axes = (...options) => options.map((one) => ({
 }));
 
 // Limits [mm] of margins that a few bags far away do not stretch: the quartiles and three times their
-// distance on each side, or all.
+// distance on each side; all of a few bags.
 function robustLimits(bags) {
   const sorted = bags.map((bag) => bag.margin).filter((margin) => margin !== null).sort((a, b) => a - b);
   const [first, lower, upper, last] = [0, 0.25, 0.75, 1].map((q) => sorted[Math.round(q * (sorted.length - 1))] ?? 0);
+  if (sorted.length < FEW) return [first, last];
   const reach = 3 * Math.max(upper - lower, 1);
   return [Math.max(first, lower - reach), Math.min(last, upper + reach)];
 }

@@ -6,6 +6,8 @@ const GROUPS = [['robot', 'By robot'], ['unit', 'By unit'], ['software', 'By sof
 
 const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
+const unbroken = (text) => text.replace(/(\d) (?=(mm|ms|m|s|N|Hz|%|°)(?!\w))|(±) (?=\d)/g, '$1$3\u00a0');
+
 const date = (stamp) => {
   const s = stamp / NANOSECONDS;
   return s < FIRST_REAL_STAMP ? '' : new Date(s * 1e3).toISOString().slice(0, 16).replace('T', ' ');
@@ -31,7 +33,7 @@ const COLUMNS = {
 // The findings of a bag, under its verdict.
 function folded(sentences) {
   if (!sentences?.length) return '';
-  const list = sentences.map((sentence) => `<li>${escaped(sentence)}</li>`).join('');
+  const list = sentences.map((sentence) => `<li>${unbroken(escaped(sentence))}</li>`).join('');
   return `<details><summary>${sentences.length} finding${sentences.length > 1 ? 's' : ''}</summary><ul>${list}</ul></details>`;
 }
 
@@ -54,7 +56,7 @@ function column(fleet, name) {
       if (name === 'name' && fleet.reports[row]) {
         return `<a href="${escaped(fleet.reports[row])}">${escaped(value)}</a>`;
       }
-      return escaped(format(value)) + (name === 'verdict' ? folded(fleet.rows[row][findings]) : '');
+      return unbroken(escaped(format(value))) + (name === 'verdict' ? folded(fleet.rows[row][findings]) : '');
     },
   };
 }
@@ -111,7 +113,7 @@ function groupTable(bags, states, name, title) {
     const margins = members.map((bag) => bag.margin).filter((margin) => margin !== null);
     const middle = median(margins);
     for (const margin of [middle, margins[0]]) row.insertCell().textContent = margin === undefined ? '' : fixed(margin, 1);
-    const bar = Object.assign(document.createElement('div'), { className: 'bar' });
+    const bar = Object.assign(document.createElement('div'), { className: 'shares' });
     for (const state of states) {
       const share = members.filter((bag) => bag.state === state).length / members.length;
       const part = Object.assign(document.createElement('i'), { className: state, title: state });
@@ -156,7 +158,7 @@ async function fleetPage() {
     for (const chart of charts) chart.destroy();
     const limits = robustLimits(chosen), beyond = chosen.filter((bag) => bag.margin !== null && bag.margin !== within(bag.margin, limits)).length;
     byId('beyond').textContent = beyond ? `${beyond} bag${beyond > 1 ? 's' : ''} beyond these limits: drawn at the edge.` : '';
-    byId('trend').parentElement.hidden = !chosen.some((bag) => bag.start !== null && bag.margin !== null); // as of simulations
+    byId('trend').parentElement.hidden = chosen.filter((bag) => bag.start !== null && bag.margin !== null).length < 2; // as of simulations
     charts = [distribution(uPlot, byId('distribution'), chosen, states, limits), trend(uPlot, byId('trend'), chosen, states, limits)];
     byId('groups').replaceChildren(...GROUPS.map(([name, title]) => groupTable(chosen, states, name, title)).filter(Boolean));
   };

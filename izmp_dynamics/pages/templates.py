@@ -18,7 +18,7 @@ except ImportError as error:
 LAYOUT = 'layout.html.j2'
 """What all pages extend: it has their style."""
 
-_NUMBER_AND_UNIT = re.compile(r'(\d) (mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w)')
+_NUMBER_AND_UNIT = re.compile(r'(?<=\d) (?=(?:mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w))|(?<=±) (?=\d)')
 
 
 @functools.cache
@@ -35,7 +35,7 @@ def template(package: str, name: str, **filters: Callable[..., Any]) -> jinja2.T
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_unbroken,
+        finalize=unbroken,
         loader=jinja2.FunctionLoader(
             lambda name: text_file(__package__ if name == LAYOUT else package, name)
         ),
@@ -60,8 +60,8 @@ def _palette() -> str:
     return f':root {{{light} }}\n{dark}\n'
 
 
-def _unbroken(value: Any) -> Any:
-    """Keep a number and its unit on one line."""
+def unbroken(value: Any) -> Any:
+    """Keep a number, its ± and its unit on one line."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return _NUMBER_AND_UNIT.sub('\\1\u00a0\\2', value)
+        return _NUMBER_AND_UNIT.sub('\u00a0', value)
     return value

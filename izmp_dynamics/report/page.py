@@ -152,7 +152,10 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
     )  # fmt: skip
     captured = verdict['margin_of'] == 'capture point'
     title = 'Capture margin' if captured else 'Smallest margin'
-    tone = '' if verdict['state'] == 'unclear' else 'bad' if (margin or 0.0) < 0.0 else 'good'
+    outside = (margin or 0.0) < 0.0
+    within_error = outside and verdict['state'] == 'stable'  # as the verdict says
+    unsure = within_error or verdict['state'] == 'unclear'
+    tone = '' if unsure else 'bad' if outside else 'good'
     if judged is None:
         return Card(title, formatting.NOTHING, 'the verdict says why')
     when = formatting.instant(verdict['margin_time'])
@@ -162,6 +165,8 @@ def _margin_card(report: Mapping[str, Any]) -> Card:
     uncertain = judged['error']['uncertainty'] if judged['name'] != 'cop' else None
     over = formatting.seconds(verdict['averaging_time'])
     note = f'± {formatting.mm(uncertain)}; ' if judged['name'] != 'cop' else ''
+    if within_error:
+        note += 'within its error it is inside; '
     note += f'{judged["label"]} averaged over {over}'
     passed = verdict['filter_bandwidth']
     if passed is not None:

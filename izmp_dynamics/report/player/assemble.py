@@ -7,7 +7,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.pages import styles
-from izmp_dynamics.pages.templates import template, text_file
+from izmp_dynamics.pages.templates import template, text_file, unbroken
 from izmp_dynamics.report.player.packing import THREE, UPLOT, UPLOT_STYLE, Block, json_for_script
 from izmp_dynamics.report.player.playback import Playback, play_back
 from izmp_dynamics.report.player.shapes import Shape, robot_shapes
@@ -95,7 +95,7 @@ def _listed(event: Event) -> dict[str, Any]:
         'begin': event.begin,
         'end': event.end,
         'kind': event.kind,
-        'sentence': event.sentence,
+        'sentence': unbroken(event.sentence),
         'step': event.kind in STEPS,
     }
 
