@@ -38,7 +38,8 @@ class SignalTopics:
         self.uses: dict[str, TopicUse] = {}
         self.missing: list[Finding] = []
         self.only_ir_md = False
-        self.unused_wrenches = self._unused((WRENCH,), robot)
+        unused = self._unused((WRENCH,), robot)
+        self.unused_wrenches = tuple(name for name in unused if 'truth' not in name)
         if not any(topic.count for topic in bag.topics.values()):
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path
@@ -73,7 +74,9 @@ class SignalTopics:
                 'foot_without_wrench',
                 f'{begin} is estimated, not measured: the robot file states no wrench for '
                 f'{list_names(without)}.',
-                f'The bag has {list_names(unused)}: state them under feet.' if unused else '',
+                f'The bag has {list_names(unused)}: state them under feet, as izmp draft does.'
+                if unused
+                else '',
                 'warning' if unused else 'note',
             )
         normal_only = [
