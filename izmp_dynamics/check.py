@@ -51,7 +51,7 @@ class CheckResult:
         topics: all topics of the bag.
         signals: those in use.
         findings: errors first.
-        no_verdict: why a replay gives no verdict; empty if it does, or fails.
+        no_verdict: why a replay gives no verdict, and what would help; empty if it does, or fails.
     """
 
     topics: tuple[Topic, ...]
@@ -120,7 +120,9 @@ def check(
             if nothing_came_out(recording, evaluation) is None:
                 summary = summarise(Scene(evaluation))
                 of_report = summary.findings
-                no_verdict = summary.verdict.text if summary.verdict.state == 'unclear' else ''
+                verdict = summary.verdict
+                if verdict.state == 'unclear':
+                    no_verdict = f'{verdict.text} {verdict.advice}'.rstrip()
             findings += _result_findings(evaluation, recording, of_report)
             findings += filter_findings(proposed)
             findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
