@@ -26,6 +26,7 @@ def ran(tmp_path_factory):
         f'compare-runs {folder} {folder} -o {folder}/page',
         f'experiments paper -o {folder}/paper',
         f'simulate walk --speed 30 -o {folder}/walk',
+        f'simulate quadruped --robot mule -o {folder}/walk',
     )
     done = subprocess.run(
         [sys.executable, '-c', PROGRAM],
@@ -37,11 +38,12 @@ def ran(tmp_path_factory):
 
 def test_only_what_draws_needs_matplotlib(ran):
     statuses, said, left = ran
-    assert statuses == ['0', '1', '1', '1', '1']
+    assert statuses == ['0', '1', '1', '1', '1', '1']
     sentences = [line for line in said.splitlines() if line.startswith('izmp: error: ')]
-    *pictures, arguments = sentences
+    *pictures, speed, robot = sentences
     assert len(pictures) == 3
-    assert 'speed of a walk is 30 m/s' in arguments  # before MuJoCo, which is not there either
+    assert 'speed of a walk is 30 m/s' in speed  # before MuJoCo, which is not there either
+    assert "no simulated quadruped 'mule'" in robot
     for sentence in pictures:
         assert "needs the library 'matplotlib'" in sentence
         assert sentence.endswith('pip install matplotlib')

@@ -347,10 +347,18 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
 def run_quadruped(options: argparse.Namespace) -> int:
     """Let a quadruped stand, crawl or trot, and record it."""
     from izmp_lab.simulation.noisy_signals import SensorErrors, sensor_noise
-    from izmp_lab.simulation.quadruped import simulate_quadruped
+    from izmp_lab.simulation.physics import Physics, Shove
+    from izmp_lab.walking.quadruped_gait import plan_quadruped
 
+    given = options.robot, options.gait, options.duration, options.speed
+    plan_quadruped(*given, Physics().time_step)
+    for push in options.push:
+        Shove.parse(push)
     noise = sensor_noise(options.noise) if options.noise else None
     errors = SensorErrors(imu_noise=noise, encoder_bits=options.encoder_bits)
+    # mistakes in the arguments come before MuJoCo, which may be missing
+    from izmp_lab.simulation.quadruped import simulate_quadruped
+
     with progress_bar('Simulating', options.quiet) as progress:
         simulated = simulate_quadruped(
             options.robot,

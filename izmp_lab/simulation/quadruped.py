@@ -35,12 +35,12 @@ from izmp_lab.simulation.mujoco.model import MujocoRobot, build_mujoco
 from izmp_lab.simulation.mujoco.plant import simulate
 from izmp_lab.simulation.mujoco.spec import mujoco
 from izmp_lab.simulation.noisy_signals import SensorErrors, with_errors
-from izmp_lab.simulation.physics import Servo, Shove
+from izmp_lab.simulation.physics import Physics, Servo, Shove
 from izmp_lab.simulation.recording import NUMBERS, check_recordable, record
 from izmp_lab.simulation.simulated_run import SimulatedRun
 from izmp_lab.walking.plan import MotionPlan, RootMotion
 from izmp_lab.walking.quadratic_programme import solve_qp
-from izmp_lab.walking.quadruped_gait import Gait, Swing, plan_gait
+from izmp_lab.walking.quadruped_gait import Gait, Swing, plan_quadruped
 
 _RISE = [Polynomial([0, 0, 0, 0, 35, -84, 70, -20]).deriv(k) for k in range(3)]
 _BUMP = [(64 * Polynomial([0, 1, -1]) ** 3).deriv(k) for k in range(3)]
@@ -217,14 +217,6 @@ class WholeBodyControl:
         return usual if found is None else found
 
 
-_KNEES_BACK = {'thigh': 0.8, 'calf': -1.6, 'HFE': 0.8, 'KFE': -1.6}
-_KNEES_IN = {'F_HFE': 0.5, 'F_KFE': -1.0, 'H_HFE': -0.5, 'H_KFE': 1.0}
-POSTURES = {'anymal_c': _KNEES_IN} | dict.fromkeys(
-    ('go2', 'go1', 'a1', 'b1', 'solo12'), _KNEES_BACK
-)
-"""Shipped quadruped → part of the name of a joint → its angle while it stands [rad]."""
-
-
 @dataclass(frozen=True)
 class SimulatedQuadruped:
     """What a quadruped did.
@@ -314,11 +306,7 @@ def simulate_quadruped(
         BagError: if the bag exists or cannot be written.
         IzmpError: if the robot cannot be simulated or the gait not be planned.
     """
-    if name not in POSTURES:
-        raise SimulationError(
-            f"'{name}' is not a quadruped that can be simulated; valid: {', '.join(POSTURES)}.",
-            kind='not_a_quadruped', robot=name,
-        )  # fmt: skip
+    posture, planned = plan_quadruped(name, gait, duration, speed, Physics().time_step)
     file, text = with_force_sensors(name, measured)
     if bag is not None:
         check_recordable(file, bag, storage, overwrite)
@@ -327,23 +315,12 @@ def simulate_quadruped(
         Servo(kp=1.0, kv=0.0, armature=0.0, damping=0.0),
     )
     plant = build_mujoco(file, servos=torque)
-    model = plant.robot
-    q = np.array([
-        sum(angle for part, angle in POSTURES[name].items() if part in joint)
-        for joint in model.joint_names
-    ])  # fmt: skip
-    balls = np.array([model.frame_pose(foot.sole_frame, q)[1] for foot in file.feet])
-    up = float(np.mean([foot.radius for foot in file.feet] - balls[:, 2]))
-    com = model.com(q) + np.array([0.0, 0.0, up])
-    planned = plan_gait(
-        gait, balls[:, :2], com[:2], float(com[2]), duration=duration, speed=speed,
-        gravity=file.gravity, time_step=plant.physics.time_step,
-    )  # fmt: skip
-    plan = _at_rest(gait, model.joint_names, q, up, planned)
+    joints = plant.robot.joint_names
+    plan = _at_rest(gait, joints, posture.q, posture.root_height, planned)
     run = simulate(
         plan, plant, progress=progress,
-        pushes=[Shove.parse(push, model.root).push(plan) for push in pushes],
-        control=WholeBodyControl(planned, plant, float(com[2])),
+        pushes=[Shove.parse(push, plant.robot.root).push(plan) for push in pushes],
+        control=WholeBodyControl(planned, plant, posture.com_height),
     )  # fmt: skip
     if errors is not None:
         run = with_errors(run, file, errors, seed)

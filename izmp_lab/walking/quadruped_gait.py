@@ -6,11 +6,14 @@ walk alike.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import MotionError, UnknownNameError
+from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
 from izmp_lab.walking.plan import derivatives, smooth_step, window
 
 STAND = 1.0
@@ -32,6 +35,14 @@ RAMP = 1.0
 
 SPEED = {'stand': 0.0, 'crawl': 0.02, 'trot': 0.3}
 """Gait → usual speed [m/s]."""
+
+
+_KNEES_BACK = {'thigh': 0.8, 'calf': -1.6, 'HFE': 0.8, 'KFE': -1.6}
+_KNEES_IN = {'F_HFE': 0.5, 'F_KFE': -1.0, 'H_HFE': -0.5, 'H_KFE': 1.0}
+POSTURES = {'anymal_c': _KNEES_IN} | dict.fromkeys(
+    ('go2', 'go1', 'a1', 'b1', 'solo12'), _KNEES_BACK
+)
+"""Shipped quadruped → part of the name of a joint → its angle while it stands [rad]."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,47 @@ class Gait:
     def swing_at(self, time: float) -> Swing | None:
         """Return what swings at a time [s]; None if nothing does."""
         return next((each for each in self.swings if each.start <= time < each.end), None)
+
+
+class Posture(NamedTuple):
+    """How a quadruped stands.
+
+    Attributes:
+        q: (n,) joint positions [rad].
+        root_height: of the origin of the root above the ground [m].
+        com_height: of the centre of mass [m].
+    """
+
+    q: Array
+    root_height: float
+    com_height: float
+
+
+def plan_quadruped(
+    name: str, gait: str, duration: float, speed: float | None, time_step: float
+) -> tuple[Posture, Gait]:
+    """Plan what a shipped quadruped is to do; the arguments are those of `plan_gait`.
+
+    Raises:
+        UnknownNameError: there is no such quadruped or gait.
+        IzmpError: its model cannot be used, or the gait not be planned.
+    """
+    if name not in POSTURES:
+        raise UnknownNameError('simulated quadruped', name, tuple(POSTURES))
+    file = load_robot_file(name, with_urdf=True)
+    model = load_model(file.read_urdf(), file.root)
+    q = np.array([
+        sum(angle for part, angle in POSTURES[name].items() if part in joint)
+        for joint in model.joint_names
+    ])  # fmt: skip
+    balls = np.array([model.frame_pose(foot.sole_frame, q)[1] for foot in file.feet])
+    up = float(np.mean([foot.radius for foot in file.feet] - balls[:, 2]))
+    com = model.com(q) + np.array([0.0, 0.0, up])
+    planned = plan_gait(
+        gait, balls[:, :2], com[:2], float(com[2]), duration=duration, speed=speed,
+        gravity=file.gravity, time_step=time_step,
+    )  # fmt: skip
+    return Posture(q, up, float(com[2])), planned
 
 
 def plan_gait(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.base.conventions import GRAVITY
-from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
+from izmp_dynamics.base.errors import MotionError, UnknownNameError
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.packages import find_in_package
@@ -280,7 +280,7 @@ def test_what_the_page_claims_holds(tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_is_refused_in_one_sentence(tmp_path):
-    with raising(SimulationError, 'not_a_quadruped'):
+    with raising(UnknownNameError, 'unknown_name', name='biped31'):
         simulate_quadruped('biped31', 'trot')
     with raising(UnknownNameError, 'unknown_name', name='gallop'):
         simulate_quadruped('go2', 'gallop')
