@@ -24,11 +24,11 @@ from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.rig import make_rig, unit_rates
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
-from izmp_dynamics.recording.replay import _unit_rates
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.verdict.findings import FORBIDDING
+from izmp_dynamics.verdict.recent import Instant, Recent
 
 from .command_line import izmp
 from .node_processes import ROOT, Processes
@@ -229,8 +229,24 @@ def test_a_silent_unit_is_counted_and_its_link_follows_from_the_joints(walk, sig
 def joint_rates(file, signals, **changes):
     """Rates of the units and of their links, as a replay collects them."""
     result, evaluator = evaluated(file, signals, **changes)
-    rates = _unit_rates(result, evaluator.rig, slice(None, None, 10))
+    rates = unit_rates(
+        evaluator.rig, result.joints.positions, result.joints.velocities,
+        result.root.angular_velocity, result.units,
+    )[::10]  # fmt: skip
     return tuple(evaluator.rig.units), rates[:, 0], rates[:, 1]
+
+
+def judged_live(file, signals, **changes):
+    """Findings of the last seconds, as a node judges them."""
+    result, evaluator = evaluated(file, signals, **changes)
+    instants = []
+    for k in range(len(result.stamps)):
+        one = result.select(slice(k, k + 1))
+        units = evaluator.rig, one.joints.velocities[0], one.root.angular_velocity[0], one.units[0]
+        q, wrench = one.joints.positions[0], one.wrenches['mr_ad'][0]
+        instants.append(Instant(int(one.stamps[0]), one.ground, wrench, q, one.up[0], units=units))
+    recent = Recent(evaluator.rig.robot, evaluator.rig.model.total_mass)
+    return recent.judge(tuple(instants)).findings
 
 
 def test_exchanged_and_turned_units_are_named(walk, signals):
@@ -249,6 +265,8 @@ def test_exchanged_and_turned_units_are_named(walk, signals):
     )
     (found,) = unit_findings(*joint_rates(file, signals, segments=turned))
     assert (found.kind, found.subject) == ('unit_turned', 'l_shank')
+    (live,) = [f for f in judged_live(file, signals, segments=turned) if f.subject == 'l_shank']
+    assert live.sentence[:60] == found.sentence[:60]
     assert {'unit_turned', 'units_exchanged'} <= set(FORBIDDING)
 
 

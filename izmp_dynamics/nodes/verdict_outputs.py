@@ -280,7 +280,11 @@ class VerdictOutputs:
         stamp, q, ground = int(instant.stamps[0]), instant.joints.positions[0], instant.ground
         wrench, fall = instant.wrenches['mr_ad'][0], instant.fall
         risk = None if fall is None else (float(fall.probability[0]), bool(fall.alarm[0]))
-        self._recent.see(Instant(stamp, ground, wrench, q, instant.world.R[0, 2], risk))
+        units = None
+        if instant.units is not None:
+            rates = instant.joints.velocities[0], instant.root.angular_velocity[0]
+            units = rig, *rates, instant.units[0]
+        self._recent.see(Instant(stamp, ground, wrench, q, instant.world.R[0, 2], risk, units))
         izmp, cop = self.point('mr_ad', instant, rig), None
         feet = instant.wrenches.get('cop')
         if feet is not None and all_finite(feet):

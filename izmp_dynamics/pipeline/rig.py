@@ -10,12 +10,13 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ReplayError
-from izmp_dynamics.base.rotations import from_rpy
+from izmp_dynamics.base.rotations import from_rpy, rotated_back
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile, unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.sensors import Accelerometer, SegmentUnit
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
+from izmp_dynamics.stability.sole_motion import sole_motion
 
 AXES = {'x': 0, 'y': 1, 'z': 2}
 
@@ -126,6 +127,28 @@ class Rig:
         """Link of the robot file → gyroscope and accelerometer of its unit."""
         links = (unit.link for unit in self.robot.segments)
         return dict(zip(links, (unit.imu for unit in self.segments), strict=True))
+
+
+def unit_rates(rig: Rig, q: Array, qd: Array, omega: Array, units: Array) -> Array:
+    """Angular velocities by units on other links, and by root and joints.
+
+    Args:
+        rig: the robot.
+        q: (K, n) joint positions.
+        qd: (K, n) joint velocities.
+        omega: (K, 3) angular velocity of the root in its axes [rad/s].
+        units: (K, S, 9) φ, ω, ω̇ by the units, in the axes of their bodies.
+
+    Returns:
+        (K, 2, S, 3) in the axes of the units [rad/s].
+    """
+    found = np.full((len(q), 2, len(rig.segments), 3), np.nan)
+    for k, (link, mount) in enumerate(rig.units.items()):
+        moved = sole_motion(rig.model, link, np.empty((0, 2)), lambda shift: q + shift * qd)
+        R = moved.R @ rig.model.mount(link).body_R_frame.T @ mount.R
+        found[:, 0, k] = units[:, k, 3:6] @ mount.R
+        found[:, 1, k] = rotated_back(R, omega + moved.w)
+    return found
 
 
 def make_rig(

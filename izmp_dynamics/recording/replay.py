@@ -14,7 +14,6 @@ from izmp_dynamics.base.columns import Column, Columns
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.finding import Finding
-from izmp_dynamics.base.rotations import rotated_back
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_file import RobotFile
@@ -22,13 +21,12 @@ from izmp_dynamics.model.settings import flatten
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.pipeline.rig import unit_rates
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
 from izmp_dynamics.results.topics import TRACKS, external_of
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
-from izmp_dynamics.stability.sole_motion import sole_motion
 
 CHUNK = 5.0
 """Time that is read at once [s]."""
@@ -162,7 +160,10 @@ class Collector:
         known = results.joints.valid[some, None]
         yield 'motion.stamps', stamps[some]
         yield 'motion.q', np.where(known, results.joints.positions[some], np.nan)
-        yield 'unit_rates', _unit_rates(results, rig, some)
+        if results.units is not None:
+            moving = results.joints.positions, results.joints.velocities
+            measured = results.root.angular_velocity, results.units
+            yield 'unit_rates', unit_rates(rig, *(each[some] for each in (*moving, *measured)))
         for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
             yield f'{k}.sole', sole.corners
             yield f'{k}.axes', sole.R
@@ -295,17 +296,3 @@ def filter_bandwidth(robot: RobotFile) -> float:
     """Bandwidth of the filter that all signals pass [Hz]; infinite without one."""
     half_width = robot.filter.half_width
     return math.inf if half_width is None else bandwidth(half_width)
-
-
-def _unit_rates(results: Evaluated, rig: Rig, rows: slice) -> Array:
-    """(K, 2, S, 3) ω by the units, and by root and joints, in the axes of the sensors [rad/s]."""
-    q, qd = results.joints.positions[rows], results.joints.velocities[rows]
-    units = {} if results.units is None else rig.units
-    found = np.full((len(q), 2, len(rig.segments), 3), np.nan)
-    for k, (link, mount) in enumerate(units.items()):
-        assert results.units is not None
-        moved = sole_motion(rig.model, link, np.empty((0, 2)), lambda shift: q + shift * qd)
-        R = moved.R @ rig.model.mount(link).body_R_frame.T @ mount.R
-        found[:, 0, k] = results.units[rows, k, 3:6] @ mount.R
-        found[:, 1, k] = rotated_back(R, results.root.angular_velocity[rows] + moved.w)
-    return found

@@ -11,9 +11,11 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, by_kind
 from izmp_dynamics.diagnosis.forces import feet_findings, motion_findings
 from izmp_dynamics.diagnosis.legs import LEAST_TIME
+from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.pipeline.rig import Rig, unit_rates
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.support_polygon import margins
@@ -44,6 +46,10 @@ OF_FORCES = (
 """Those of `izmp check`."""
 
 
+_UNITS_STEP = 8
+"""Every so-manieth instant tells how units turn."""
+
+
 class Instant(NamedTuple):
     """One instant of a running robot.
 
@@ -55,6 +61,8 @@ class Instant(NamedTuple):
         up: (3,) vertical in the root frame; None or NaN where it is not known.
         fall: probability of a fall within a second, NaN where it is not known, and whether the
             fall alarm is raised; None where that is not evaluated.
+        units: the robot, its joint velocities (n,), its root's ω (3,) [rad/s] and what units on
+            other links measure (S, 9); None without units.
     """
 
     stamp: int
@@ -63,13 +71,14 @@ class Instant(NamedTuple):
     q: Array | None = None
     up: Array | None = None
     fall: tuple[float, bool] | None = None
+    units: tuple[Rig, Array, Array, Array] | None = None
 
 
 class Judgement(NamedTuple):
     """What was found in the last seconds.
 
     Attributes:
-        findings: those whose kind is in `LIVE` or `OF_FORCES`.
+        findings: those whose kind is in `LIVE` or `OF_FORCES`, and those on units.
         events: their times count from the first instant.
         first: stamp of the first instant [ns].
         last: stamp of the last one [ns].
@@ -151,6 +160,7 @@ class Recent:
         with instants_since(self._start, first):
             summary = summarise(scene, self._gap)
             found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
+            found += _of_units(instants)
         return Judgement(found, summary.events, first, last)
 
     def _evaluation(
@@ -237,3 +247,13 @@ def _of_forces(scene: Scene) -> tuple[Finding, ...]:
     if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang in a gantry
         found += motion_findings(evaluation, stands)
     return by_kind(each for each in found if each.kind in OF_FORCES)
+
+
+def _of_units(instants: tuple[Instant, ...]) -> tuple[Finding, ...]:
+    """Find units on other links that are turned or exchanged."""
+    seen = [(i.q, *i.units) for i in instants[::_UNITS_STEP] if i.units and i.q is not None]
+    if not seen:
+        return ()
+    q, rigs, *others = zip(*seen, strict=True)
+    rates = unit_rates(rigs[-1], np.stack(q), *map(np.stack, others))
+    return tuple(unit_findings(tuple(rigs[-1].units), rates[:, 0], rates[:, 1]))

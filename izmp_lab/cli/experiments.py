@@ -25,7 +25,8 @@ def add_parser(subparsers: Any) -> None:
         description="Make the paper's figures 6 to 11 and the tables behind them from simulated "
         'walks, beside the values that the paper states; likewise figures 7 to 11 of the paper on '
         'the ITU Biped, the experiments on walks with estimated angular momentum, and figures 2 '
-        'to 5 of the paper on iCub on a seesaw, and trials of the fall alarm.',
+        'to 5 of the paper on iCub on a seesaw, quadrupeds, sensor units on links, and trials of '
+        'the fall alarm.',
     )
     actions = parser.add_subparsers(metavar='ACTION', required=True)
     listing = actions.add_parser('list', help='list the figures')
@@ -187,6 +188,12 @@ def _quadruped(options: argparse.Namespace) -> Any:
     return QuadrupedStudy(('go2',)) if options.quick else QuadrupedStudy()
 
 
+def _segment_units(options: argparse.Namespace) -> Any:
+    from izmp_lab.studies.segment_units import UnitStudy
+
+    return UnitStudy(2, 2, ('trunk', 'l_thigh', 'r_thigh')) if options.quick else UnitStudy()
+
+
 def _fall_alarm(options: argparse.Namespace) -> Any:
     from izmp_lab.studies.fall_alarm.study import FallStudy
 
@@ -265,6 +272,13 @@ _EXPERIMENTS = {
         'Go2, ANYmal C and Solo12 stand, crawl, trot and are pushed',
         'Let quadrupeds on ball feet stand, crawl and trot in MuJoCo, and compare their IZMP with '
         'the true CoP and the pushes that are found with those that were: {files}. {kept}',
+    ),
+    'segment_units': _Experiment(
+        'izmp_lab.studies.segment_units',
+        _segment_units,
+        'sensor units on the links of a walking robot: how many, and where',
+        'Let biped31 walk in MuJoCo with sensor units on no, on some and on all links, and '
+        'compare its IZMP with the true CoP: {files}. {kept}',
     ),
     'fall_alarm': _Experiment(
         'izmp_lab.studies.fall_alarm.page',
