@@ -170,22 +170,17 @@ def added_one_by_one(steps: int, kind: str, by: str, most: int, links: list[str]
 def _sampled(run: SimulatedRun, every: int, bits: int, file: RobotFile) -> dict[str, Samples]:
     """Signals of every so-manieth sample, with noise and steps of the encoders."""
     rows = slice(None, None, every)
-    fewer = replace(
-        run,
-        stamps=run.stamps[rows],
-        q=run.q[rows],
-        imu=replace(
-            run.imu,
-            angular_velocity=run.imu.angular_velocity[rows],
-            specific_force=run.imu.specific_force[rows],
-            orientation_xyzw=run.imu.orientation_xyzw[rows],
-        ),
-        position=None,
-        **{
-            name: {topic: values[rows] for topic, values in getattr(run, name).items()}
-            for name in ('accelerometers', 'segments', 'wrenches')
-        },
+    thinned: dict[str, Any] = {
+        name: {topic: values[rows] for topic, values in getattr(run, name).items()}
+        for name in ('accelerometers', 'segments', 'wrenches')
+    }
+    imu = replace(
+        run.imu,
+        angular_velocity=run.imu.angular_velocity[rows],
+        specific_force=run.imu.specific_force[rows],
+        orientation_xyzw=run.imu.orientation_xyzw[rows],
     )
+    fewer = replace(run, stamps=run.stamps[rows], q=run.q[rows], imu=imu, position=None, **thinned)
     noisy = add_noise(fewer, file, sensor_noise('xsens_mti20'), _SEED)
     values = {
         'joints': with_errors(fewer, file, SensorErrors(encoder_bits=bits)).q,
