@@ -32,7 +32,7 @@ from izmp_lab.walking.walk_parameters import WalkParameters
 KINDS: Mapping[str, tuple[str, int]] = {
     'none': ('no units', 0),
     'imus': ('IMUs', 1),
-    'arrays': ('IMU + accelerometers', 4),
+    'arrays': ('arrays', 4),
 }
 """Kind of the units → how it is called, and how many sensors a unit has."""
 
@@ -217,7 +217,7 @@ def errors(study: UnitStudy, found: Results) -> Picture:
             ax.plot(predicted, [row, row], color=look['muted'], marker='|', markersize=9,
                     linestyle='')  # fmt: skip
         ax.set(xscale='log', xlabel='error of the IZMP [mm]')
-        named_rows(ax, names, width, 2.9)
+        named_rows(ax, names, width, 1.9)
         ax.xaxis.set_major_formatter('{x:g}')
         return canvas
 
@@ -235,7 +235,8 @@ def errors(study: UnitStudy, found: Results) -> Picture:
         draw=draw,
         facts=tuple(facts),
         seen='RMS error of the IZMP about the true CoP while the robot walks, along x and y, and '
-        'the standard deviation that its covariance predicts. No filter.',
+        'the standard deviation that its covariance predicts. No filter. An array is an IMU with '
+        'three accelerometers.',
         paper='',
         ours='Without units, differenced encoders make the error. With accelerometers on the '
         'links it is their noise alone ({arrays_125_16} at 125 Hz); with IMUs alone that of a '
@@ -293,8 +294,7 @@ def number(study: UnitStudy, found: Results) -> Picture:
         ),
         seen='Units are added one by one, each time the one after which the IZMP errs least '
         '(x and y together), or after which its predicted variance is least, for which no true '
-        'CoP is needed. An IMU counts as one sensor, with its three accelerometers as four. '
-        '125 Hz, encoders of 16 bit.',
+        'CoP is needed. An IMU is one sensor, an array four. 125 Hz, encoders of 16 bit.',
         paper='',
         ours='A unit improves the links beyond it, so the trunk comes first. The order by '
         'variance errs by at most {ratio} times as much as the best one.',
