@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import math
 import re
 import sys
 from pathlib import Path
@@ -157,8 +158,9 @@ def _add_quadruped(motions: Any) -> None:
     parser = motions.add_parser(
         'quadruped',
         help='stand, crawl or trot on ball feet (go2, anymal_c, solo12 and others)',
-        description='A shipped quadruped stands, crawls or trots on level ground, by whole-body '
-        'control. Every ball has a sensor; robot.yaml in the folder of the bag names them.',
+        description='A shipped quadruped stands, crawls or trots on level ground or a slope, by '
+        'whole-body control. Every ball has a sensor; robot.yaml in the folder of the bag names '
+        'them.',
     )
     parser.add_argument('--robot', default='go2', metavar='NAME', help='default: go2')
     parser.add_argument(
@@ -167,6 +169,10 @@ def _add_quadruped(motions: Any) -> None:
     parser.add_argument(
         '--speed', type=float, metavar='V', help='[m/s] (default: 0.3 in a trot, 0.02 in a crawl)'
     )
+    parser.add_argument(
+        '--slope-deg', type=float, default=0.0, metavar='DEG',
+        help='of the ground; negative: downhill (default: 0)',
+    )  # fmt: skip
     parser.add_argument(
         '--duration', type=float, default=10.0, metavar='S',
         help='[s], with 1 s of standing before and after the steps (default: 10)',
@@ -366,6 +372,7 @@ def run_quadruped(options: argparse.Namespace) -> int:
             options.output,
             duration=options.duration,
             speed=options.speed,
+            slope=math.radians(options.slope_deg),
             pushes=options.push,
             measured=options.feet,
             errors=errors,

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.polynomial import Polynomial
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SimulationError
@@ -70,12 +71,13 @@ class WholeBodyControl:
 
     Args:
         gait: what to do.
-        plant: the robot, on level ground; its feet are balls.
+        plant: the robot, on the ground z = 0; its feet are balls.
         height: of the centre of mass [m].
+        up: (3,) against gravity; another than the z axis on a slope.
     """
 
-    def __init__(self, gait: Gait, plant: MujocoRobot, height: float) -> None:
-        self.gait, self.plant, self.height = gait, plant, height
+    def __init__(self, gait: Gait, plant: MujocoRobot, height: float, up: Array) -> None:
+        self.gait, self.plant, self.height, self.up = gait, plant, height, up
         model = plant.model
         self.weight = plant.robot.total_mass * plant.physics.mass_scale * plant.file.gravity
         self.friction = _FRICTION * plant.physics.friction / np.sqrt(2.0)
@@ -147,7 +149,8 @@ class WholeBodyControl:
         gait, (stiffness, damping) = self.gait, _COM
         row = min(max(round(time / gait.time_step), 0), len(gait.com) - 1)
         off, slip = np.zeros((2, 3))
-        off[:2] = data.subtree_com[1][:2] - gait.com[row] - self.shift
+        above = gait.com[row] + self.height * self.up[:2] / self.up[2]
+        off[:2] = data.subtree_com[1][:2] - above - self.shift
         off[2] = data.subtree_com[1][2] - self.height
         slip[:] = data.subtree_linvel[1]
         slip[:2] -= gait.com_velocity[row]
@@ -198,7 +201,7 @@ class WholeBodyControl:
         """
         count, weight = len(shares), self.weight
         mass = weight / self.plant.file.gravity
-        wanted = com + self.plant.file.gravity * _UP
+        wanted = com + self.plant.file.gravity * self.up
         usual = np.kron(weight * shares / shares.sum(), _UP)
         along, upwards, turning = _WEIGHTS
         W = np.repeat([along, upwards, turning], [2, 1, 3])
@@ -275,6 +278,7 @@ def simulate_quadruped(
     *,
     duration: float = 10.0,
     speed: float | None = None,
+    slope: float = 0.0,
     pushes: Sequence[str] = (),
     measured: str = 'wrench',
     errors: SensorErrors | None = None,
@@ -283,7 +287,7 @@ def simulate_quadruped(
     overwrite: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> SimulatedQuadruped:
-    """Let a shipped quadruped stand, crawl or trot on level ground.
+    """Let a shipped quadruped stand, crawl or trot on level ground or up a slope.
 
     Args:
         name: a key of POSTURES.
@@ -291,6 +295,7 @@ def simulate_quadruped(
         bag: folder to record to, with the robot file; nothing is recorded if None.
         duration: of the recording [s].
         speed: [m/s]; the usual one of the gait if None.
+        slope: of the ground [rad]; negative: downhill.
         pushes: on the root, as `Shove.parse` reads them.
         measured: by the feet, a key of `SENSORS`.
         errors: of the sensors; ideal sensors if None.
@@ -317,17 +322,40 @@ def simulate_quadruped(
     plant = build_mujoco(file, servos=torque)
     joints = plant.robot.joint_names
     plan = _at_rest(gait, joints, posture.q, posture.root_height, planned)
+    # the ground stays z = 0, in whose axes the robot is controlled, and gravity is turned
+    world_R_ground = Rotation.from_euler('y', -slope).as_matrix()
+    plant.model.opt.gravity[:] = -file.gravity * world_R_ground[2]
     run = simulate(
         plan, plant, progress=progress,
         pushes=[Shove.parse(push, plant.robot.root).push(plan) for push in pushes],
-        control=WholeBodyControl(planned, plant, posture.com_height),
+        control=WholeBodyControl(planned, plant, posture.com_height, world_R_ground[2]),
     )  # fmt: skip
+    if slope:
+        run = _turned(run, world_R_ground)
     if errors is not None:
         run = with_errors(run, file, errors, seed)
     if bag is not None:
         files = {'robot.yaml': text}
         record(run, file, bag, files=files, storage=storage, overwrite=overwrite)
     return SimulatedQuadruped(file, text, planned, run)
+
+
+def _turned(run: SimulatedRun, R: Array) -> SimulatedRun:
+    """A run in a world whose axes are turned, world_R_ground (3, 3)."""
+    truth, root = run.truth, run.truth.root
+    root = dataclasses.replace(
+        root, position=root.position @ R.T, rotation=R @ root.rotation,
+        velocity=root.velocity @ R.T, acceleration=root.acceleration @ R.T,
+    )  # fmt: skip
+    truth = dataclasses.replace(
+        truth, root=root, com=truth.com @ R.T, cop=truth.cop @ R.T,
+        ground_normal=truth.ground_normal @ R.T,
+        feet={name: dataclasses.replace(foot, corners=foot.corners @ R.T)
+              for name, foot in truth.feet.items()},
+    )  # fmt: skip
+    turn = Rotation.from_matrix(R) * Rotation.from_quat(run.imu.orientation_xyzw)
+    imu = dataclasses.replace(run.imu, orientation_xyzw=turn.as_quat())
+    return dataclasses.replace(run, imu=imu, truth=truth)
 
 
 def _at_rest(

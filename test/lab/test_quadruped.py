@@ -72,6 +72,23 @@ def test_on_the_exact_motion_the_izmp_of_a_trot_is_the_cop(trot):
     assert np.abs(off).max() < 1e-9
 
 
+def test_up_a_slope_the_izmp_is_the_true_cop(tmp_path):
+    """With the exact motion within 1e-6 mm, along the ground: the balls sink into it."""
+    found = simulate_quadruped('go2', 'trot', tmp_path / 'bag', duration=2.7, slope=np.radians(8))
+    truth, root = found.run.truth, found.run.truth.root
+    model = load_model(found.file.read_urdf(), found.file.root)
+    motion = *root.felt(found.file.gravity), found.run.q, truth.qd, truth.qdd
+    wrench, _ = MrAd(model).batch(*motion)
+    cop, normal = truth.cop_in_root(), truth.ground_normal_in_root()
+    assert np.abs(zero_moment_point(wrench, normal, cop, 1.0) - cop).max() < 1e-9
+    result = evaluate_bag(tmp_path / 'bag', tmp_path / 'bag' / 'robot.yaml')
+    rows = np.searchsorted(found.run.stamps, result.stamps)
+    off = result.tracks['mr_ad'].point - cop[rows]
+    off -= np.einsum('ti,ti->t', off, normal[rows])[:, None] * normal[rows]
+    assert np.nanmean(np.linalg.norm(off, axis=1)) < 0.3e-3
+    assert summary_of(result).verdict.reason == 'stepping'
+
+
 def test_a_pushed_trot_goes_on_and_the_push_is_reported(trot):
     simulated, bag = trot
     run = simulated.run
