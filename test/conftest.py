@@ -28,6 +28,20 @@ settings.load_profile('izmp_dynamics')
 REPOSITORY = Path(__file__).parents[1]
 
 
+LONGEST = (
+    'test_node_faults', 'test_bad_input', 'test_nodes', 'test_calibration', 'test_node_graph',
+    'test_verdict_twins', 'test_node_events', 'test_node_frames', 'test_fleet',
+    'test_same_numbers', 'test_walk_in_simulation', 'test_simulate_walk', 'test_external_wrench',
+    'test_hostile_bags',
+)  # fmt: skip
+"""Files to begin with, so that at the end no process works on a long one alone."""
+
+
+def pytest_collection_modifyitems(items):
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONGEST)))
+
+
 def pytest_sessionstart():
     check_required()
 

@@ -80,8 +80,7 @@ class PlayedGraph:
         nodes: the nodes.
         messages: topic → stamp → message that the graph published.
         published: topics of all that it published, with a stamp or without.
-        margins: messages of the margin, which have no stamp.
-        estimated: of the wrenches of feet without sensors, likewise.
+        unstamped: topic → messages of those without a stamp.
         late: names of the nodes that skip what comes, as the computer is too slow for them.
     """
 
@@ -89,7 +88,7 @@ class PlayedGraph:
         self.robot, self.overrides, self.names = robot, overrides, names
         self.messages = defaultdict(Messages)
         self.nodes, self.late, self.published = [], frozenset(), set()
-        self.margins, self.estimated = [], []
+        self.unstamped = defaultdict(list)
         self._waiting = deque()
         self._passed, steady = 0.0, time.monotonic
         self._clock = patch('time.monotonic', lambda: steady() + self._passed)
@@ -122,10 +121,9 @@ class PlayedGraph:
             self.published.add(output.topic)
             if hasattr(output.msgtype, 'header'):
                 self.messages[output.topic].add(message, output.msgtype)
-            elif output.topic in (unstamped := {
-                '/margin': self.margins, '/feet/estimated_wrenches': self.estimated
-            }):  # fmt: skip
-                unstamped[output.topic].append(deserialize_message(message, output.msgtype))
+            elif isinstance(message, bytes):
+                found = deserialize_message(message, output.msgtype)
+                self.unstamped[output.topic].append(found)
 
         return publish
 

@@ -130,21 +130,34 @@ def test_tf_ends_at_the_root_of_the_urdf(
 
 
 @both
-def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, short_bag, broadcast):
-    given = parameters(frame_prefix='red/', world_frame='map', evaluation_frame='l_sole')
+def test_frames_have_the_prefix_and_results_are_below_the_namespace(
+    names, robot_yaml, short_bag, broadcast, tmp_path
+):
+    """The frame of the IMU is stated by its messages alone."""
+    path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
+    given = parameters(
+        robot=str(path), results_namespace='izmp',
+        frame_prefix='red/', world_frame='map', evaluation_frame='l_sole',
+    )  # fmt: skip
 
     def prefixed(topic, message):
         if hasattr(message, 'header') and message.header.frame_id:
-            message.header.frame_id = f'red/{message.header.frame_id}'
+            prefix = '/red' if topic == '/imu' else 'red'
+            message.header.frame_id = f'{prefix}/{message.header.frame_id}'
         return message
 
-    with PlayedGraph(biped31, given, names) as graph:
+    with PlayedGraph(load_robot_file(path), given, names) as graph:
         graph.play(short_bag, prefixed)
         frames = {
-            topic: {message.header.frame_id for message in messages.values()}
+            topic.removeprefix('/izmp'): {each.header.frame_id for each in messages.values()}
             for topic, messages in graph.messages.items()
         }
         findings = {key for node in graph.nodes for key in graph.status(node)[1]}
+        services = dict(graph.node('izmp').get_service_names_and_types())
+    assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
+    assert '/izmp/tare' in services
+    assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
+    assert len(graph.messages['/izmp/ir_md/izmp']) > 100
     assert set(broadcast) == {('map', 'red/pelvis'), ('red/pelvis', 'red/nif')}
     assert not [key for key in findings if key.startswith('finding frame')]
     for topic in ('/root_acceleration', '/root_twist', '/mr_ad/contact_wrench', '/com'):
@@ -152,31 +165,8 @@ def test_frames_of_messages_and_tf_have_the_prefix(names, biped31, short_bag, br
     for topic in ('/mr_ad/izmp', '/ir_md/izmp', '/cop', '/gap', '/support_polygon'):
         assert frames[topic] == {'red/l_sole'}
     assert frames['/ir_md/contact_wrench'] == frames['/odom'] == {'map'}
-    assert {message.child_frame_id for message in graph.messages['/odom'].values()} == {
-        'red/pelvis'
-    }
-
-
-@both
-def test_frames_of_messages_are_found_with_the_prefix_and_all_results_are_below_a_namespace(
-    names, robot_yaml, short_bag, tmp_path
-):
-    robot_yaml['imu'] = {'topic': 'imu'}
-    path = written(robot_yaml, tmp_path)
-
-    def prefixed(topic, message):
-        if topic == '/imu':
-            message.header.frame_id = f'/red/{message.header.frame_id}'
-        return message
-
-    given = parameters(robot=str(path), frame_prefix='red/', results_namespace='izmp')
-    with PlayedGraph(load_robot_file(path), given, names) as graph:
-        graph.play(short_bag, prefixed)
-        services = dict(graph.node('izmp').get_service_names_and_types())
-    assert {topic.split('/')[1] for topic in graph.published} == {'izmp'}
-    assert len(graph.messages['/izmp/mr_ad/izmp']) > 100
-    assert len(graph.messages['/izmp/ir_md/izmp']) > 100
-    assert '/izmp/tare' in services
+    odometry = graph.messages['/izmp/odom'].values()
+    assert {message.child_frame_id for message in odometry} == {'red/pelvis'}
 
 
 @pytest.mark.parametrize('publish', [False, True])

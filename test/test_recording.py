@@ -21,13 +21,11 @@ SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore
 EVERY_10TH = Sampling(divisor=10)
 
 
-@pytest.fixture(scope='module', params=['mcap', 'sqlite3'])
-def recorded(request, tmp_path_factory):
+@pytest.fixture(scope='module')
+def recorded(tmp_path_factory):
     bag = tmp_path_factory.mktemp('bags') / 'sway'
     push = Push('trunk', [10.0, 0.0, 0.0], 0.5, 0.1)
-    run = simulate_sway(
-        FILE, bag, parameters=SHORT, sampling=EVERY_10TH, pushes=[push], storage=request.param
-    )
+    run = simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH, pushes=[push])
     return run, bag, read(bag)
 
 

@@ -1,14 +1,10 @@
 """Sensor units on links beside the root: robot file, mounting, recursion, fallback."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from izmp_dynamics.bags.messages import pose_batch
-from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.rotations import angles, from_rpy
@@ -26,14 +22,15 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig, unit_rates
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
+from izmp_dynamics.results.topics import TOPICS
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.verdict.findings import FORBIDDING
 from izmp_dynamics.verdict.recent import Instant, Recent
 
 from .command_line import izmp
-from .node_processes import ROOT, Processes
 from .pinocchio_twin import random_state, robot_path
 from .pipeline_signals import joined
+from .replayed import evaluate_log
 from .small_robot import SMALL_ROBOT
 
 
@@ -316,39 +313,36 @@ def test_a_silent_unit_takes_no_segment_from_a_calibration(walk, signals):
         assert part.duration == cut_segments(rig, signals)[0].duration
 
 
+@pytest.mark.usefixtures('ros')
 def test_live_gives_the_numbers_of_the_replay(walk, tmp_path):
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+    from izmp_dynamics.nodes.messages import vector
     from izmp_lab.simulation.recording import record
     from izmp_lab.simulation.segment_units import files_of
+
+    from .played_graph import COMPOSED, PlayedGraph, parameters
 
     run, file = walk
     chosen = tuple(unit for unit in file.segments if unit.link in ('trunk', 'l_foot'))
     feet = tuple(replace(foot, wrench=None) for foot in file.feet)  # contact is estimated
     file = replace(file, segments=chosen, feet=feet)
     record(run, file, tmp_path / 'walk', files=files_of(file, noisy=False))
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main']
-    robot = ['--robot', str(tmp_path / 'walk' / 'robot.yaml')]
-    live = ['live', str(tmp_path / 'walk'), '--record', str(tmp_path / 'live'), '--rate', '0.5']
-    again = ['replay', str(tmp_path / 'walk'), '-o', str(tmp_path / 'again')]
-    for arguments in (live, again):
-        done = subprocess.run(
-            [*command, *arguments, *robot], env=Processes(tmp_path).environment,
-            cwd=ROOT, capture_output=True, text=True, timeout=600,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    points, chances = [], []
-    for bag in (tmp_path / 'live', tmp_path / 'again' / 'bag'):
-        with BagReader(bag) as reader:
-            names = ['/mr_ad/izmp', '/feet/contact_probability']
-            batch = next(iter(reader.batches(names, 1e6)))
-            points.append(pose_batch(batch[names[0]]))
-            chances.append(batch[names[1]].decode().column('data'))
-    np.testing.assert_allclose(*chances, rtol=0, atol=1e-9)  # no foot has a sensor here
-    assert 0.1 < chances[0].mean() < 0.9
-    order = np.argsort(points[0].stamps)
-    np.testing.assert_array_equal(points[0].stamps[order], points[1].stamps)
-    np.testing.assert_allclose(points[0].positions[order], points[1].positions, rtol=0, atol=1e-9)
-    text = (tmp_path / 'walk' / 'robot.yaml').read_text()
+    path = tmp_path / 'walk' / 'robot.yaml'
+    robot = load_robot_file(path)
+    expected, rig = evaluate_log(path.parent, robot)
+    with PlayedGraph(robot, parameters(robot=str(path)), COMPOSED) as graph:
+        graph.play(path.parent)
+    topic = TOPICS['feet/contact_probability']  # no foot has a sensor here
+    (chances,) = topic.values(expected, rig)
+    chances = chances[topic.known(expected, (chances,))]
+    live = [message.data for message in graph.unstamped['/feet/contact_probability']]
+    np.testing.assert_allclose(live, chances, rtol=0, atol=1e-9)
+    assert 0.1 < chances.mean() < 0.9
+    points = graph.messages['/mr_ad/izmp']
+    known = np.isfinite(expected.points['mr_ad']).all(axis=1)
+    np.testing.assert_array_equal(sorted(points), expected.stamps[known])
+    found = [vector(points[stamp].point) for stamp in sorted(points)]
+    np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)
+    text = path.read_text()
     assert 'segments/l_foot/imu' in text
     part = tmp_path / 'walk' / 'part.yaml'
     part.write_text(text.replace('segments/l_foot/imu', 'nowhere'))

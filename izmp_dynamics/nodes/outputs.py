@@ -15,7 +15,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS
-from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
+from izmp_dynamics.results.topics import TOPICS
 
 
 def _published(part: str, robot: RobotFile, of_world: bool) -> list[str]:
@@ -39,7 +39,11 @@ class Outputs:
         self._node, computes = node, node.task.computes
         like: dict[str, dict[str, Any]] = {
             'odom': {'child_frame_id': node.root},
-            **{name: dict(TOPICS[name].like(node.robot)) for name in OF_EACH_FOOT},
+            **{
+                name: dict(topic.like(node.robot))
+                for name, topic in TOPICS.items()
+                if topic.msgtype.endswith('MultiArray')
+            },
         }
         self._first, self._later = (
             {part: _published(part, node.robot, of_world) for part in PARTS}

@@ -2,8 +2,6 @@
 
 import copy
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
 import mujoco
@@ -198,14 +196,3 @@ def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
     file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='sensor', gravity_removed=True))
     with raising(SimulationError, 'gravity_removed', sensor='imu'):
         build_mujoco(file)
-
-
-def test_without_mujoco_a_sentence_says_how_to_get_it():
-    code = (
-        'import sys; sys.modules["mujoco"] = None\nfrom izmp_dynamics.base.errors import '
-        'MissingDependencyError\ntry:\n    import izmp_lab.simulation.mujoco.plant\nexcept '
-        'MissingDependencyError as error:\n    print(error)\n'
-    )
-    folder = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, '-c', code], cwd=folder, capture_output=True, text=True)
-    assert 'pip install mujoco' in done.stdout, done.stderr

@@ -1,4 +1,4 @@
-"""Without matplotlib everything but pictures works; what draws one says how to install it."""
+"""Without PyKDL, matplotlib or MuJoCo: what needs one says how to install it."""
 
 import subprocess
 import sys
@@ -9,9 +9,11 @@ import pytest
 from .command_line import REPOSITORY
 
 PROGRAM = (
-    'import sys; sys.modules["matplotlib"] = sys.modules["mujoco"] = None\n'
+    'import sys; sys.modules |= dict.fromkeys(["PyKDL", "matplotlib", "mujoco"])\n'
     'from izmp_dynamics.cli.main import main\n'
-    'for line in sys.stdin: print(main(line.split()), flush=True)\n'
+    'for line in sys.stdin:\n'
+    '    print(main(line.split()), flush=True)\n'
+    '    if sys.modules.get("PyKDL") is None: sys.modules.pop("PyKDL", None)\n'
 )
 URDF = 'robots/biped31/biped31.urdf'
 
@@ -21,12 +23,14 @@ def ran(tmp_path_factory):
     """Exit status and sentence of each of some commands, in a process of their own."""
     folder = tmp_path_factory.mktemp('pictures')
     commands = (
+        f'model {URDF}',  # PyKDL is there from then on
         f'model {URDF}',
         f'model {URDF} --plot {folder}/model.png',
         f'compare-runs {folder} {folder} -o {folder}/page',
         f'experiments paper -o {folder}/paper',
         f'simulate walk --speed 30 -o {folder}/walk',
         f'simulate quadruped --robot mule -o {folder}/walk',
+        f'simulate sway -o {folder}/sway',
     )
     done = subprocess.run(
         [sys.executable, '-c', PROGRAM],
@@ -36,11 +40,14 @@ def ran(tmp_path_factory):
     return statuses, done.stderr, list(folder.iterdir())
 
 
-def test_only_what_draws_needs_matplotlib(ran):
+def test_a_sentence_says_what_is_missing_and_how_to_get_it(ran):
     statuses, said, left = ran
-    assert statuses == ['0', '1', '1', '1', '1', '1']
+    assert statuses == ['1', '0', *['1'] * 6]
+    assert 'Traceback' not in said
     sentences = [line for line in said.splitlines() if line.startswith('izmp: error: ')]
-    *pictures, speed, robot = sentences
+    kinematics, *pictures, speed, robot, simulation = sentences
+    assert 'apt install python3-pykdl' in kinematics
+    assert 'pip install mujoco' in simulation
     assert len(pictures) == 3
     assert 'speed of a walk is 30 m/s' in speed  # before MuJoCo, which is not there either
     assert "no simulated quadruped 'mule'" in robot
