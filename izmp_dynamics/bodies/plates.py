@@ -166,7 +166,7 @@ def foot_forces(
         )
     steps = list(_steps(feet, recording, wrenches, shares))
     shift, way = find_shift(steps), np.zeros(3)
-    if shift is not None and shift.is_clear:
+    if shift is not None and shift.clear.any():
         way[:2] = -shift.value
         (x, y), (dx, dy) = 1e3 * shift.value, 1e3 * shift.sigma
         remarks.append(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.signal
 
 from izmp_dynamics.base.conventions import Array
@@ -59,9 +60,9 @@ class Shift(NamedTuple):
     steps: int
 
     @property
-    def is_clear(self) -> bool:
-        """Whether it is neither chance nor smaller than what soles leave open."""
-        return bool((np.abs(self.value) > np.maximum(3.0 * self.sigma, _SOLE)).any())
+    def clear(self) -> npt.NDArray[np.bool_]:
+        """(2,) whether it is neither chance nor smaller than what soles leave open."""
+        return np.abs(self.value) > np.maximum(3.0 * self.sigma, _SOLE)
 
 
 def find_shift(steps: Sequence[Step]) -> Shift | None:
@@ -105,6 +106,8 @@ def find_imbalance(
     Returns:
         The shift in x and y of the body; None if it is shown for less than two seconds.
     """
+    if np.ptp(times) < _WINDOW:
+        return None
     step = float(times[1] - times[0])
     count, smooth = round(_WINDOW / step), 2 * round(0.05 / step) + 1
     rows, given, first, weight = [], [], smooth // 2, mass * gravity

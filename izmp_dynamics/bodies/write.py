@@ -122,16 +122,16 @@ def _imbalance(recording: Recording, plates: Sequence[Wrenches]) -> Iterator[str
         wrench += np.stack([np.interp(times, at, f, 0.0, 0.0) for f in plate.values.T], axis=1)
     turned = recording.R[row] @ model.frame_pose(heavy.name, q)[0]
     found = find_imbalance(times, com, turned, wrench, recording.mass, recording.gravity)
-    if found is not None and found.is_clear:
+    if found is not None and found.clear.any():
         (x, y), (dx, dy) = 1e3 * np.abs(found.value), 1e3 * found.sigma
         along, aside = np.where(
             found.value < 0.0, ('too far back', 'on the right'), ('too far ahead', 'on the left')
         )
-        ahead, left = -found.value * recording.mass / heavy.mass
+        way = np.where(found.clear, -found.value, 0.0) * recording.mass / heavy.mass
         yield (
             f'For {found.steps} s the plates carry all of the body. By that the centre of mass of '
             f'the model lies {x:.0f} ± {dx:.0f} mm {along} and {y:.0f} ± {dy:.0f} mm {aside}, and '
-            f'the ZMP with it. --shift-com {heavy.name}={ahead:.3f},{left:.3f} moves that of '
+            f'the ZMP with it. --shift-com {heavy.name}={way[0]:.3f},{way[1]:.3f} moves that of '
             f"'{heavy.name}', in all recordings of the person with this model."
         )
 
