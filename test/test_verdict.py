@@ -188,6 +188,15 @@ def test_a_point_that_is_often_farther_off_than_the_soles_reach_is_not_judged_by
     assert 'mounted' not in verdict.advice
 
 
+@pytest.mark.parametrize('moves', [0.4, 3.0])
+def test_the_uncertainty_of_a_robot_that_stands_is_not_that_of_its_first_step(moves):
+    evaluation = standing(offset=bump(10.0 - moves, moves, 0.02))
+    speed = np.where(evaluation.time > 10.0 - moves, 0.05, 0.0)
+    com = evaluation.com.mean(axis=0) + np.cumsum(speed)[:, None] * [0.008, 0.0, 0.0]
+    known = summary_of(replace(evaluation, com=com)).judged.error.uncertainty
+    assert known == pytest.approx(0.02, abs=0.002)
+
+
 def test_a_margin_below_zero_of_single_instants_is_explained():
     offset = lambda time: 0.3 * (np.abs(time[:, None] - 4.0) < 0.01) * [0.0, 1.0]  # noqa: E731
     summary = summary_of(standing(offset=offset))

@@ -10,15 +10,20 @@ The size of a vector is its Mahalanobis distance: in standard deviations of the 
 median, by a covariance that single events don't change. Real signals have larger errors than this
 covariance says, as after each touch-down. So an event stands out only if it is also so many times
 as large as the largest that does not, and if there are not many of its kind around it: the errors
-of a recording are compared with each other.
+of a recording are compared with each other. Those of a robot that stands say nothing of those of
+one that walks: compared are instants of motion of a like kind, and in a walk nothing stands out of
+too few other steps.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
+from izmp_dynamics.signals.matched_filter import bandwidth
+from izmp_dynamics.verdict.posture import MOTION_REACH
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
@@ -41,6 +46,18 @@ RATIO = 2.0
 
 MOST, AROUND = 3, 3.0
 """Events of 1/RATIO of its size or more, itself included, that there may be within ± [s] of it."""
+
+STILL = 0.005
+"""A robot whose joints move its centre of mass against the root no faster stands [m/s]."""
+
+BEFORE = 0.3
+"""Time before an event in which the motion is looked at that it is compared with [s]."""
+
+ENOUGH = 2.0
+"""Time of motion from which on the error of a recording is that of all its time [s]."""
+
+WALKS = 1.0
+"""A robot walks where a foot landed or lifted off so shortly before [s]."""
 
 _WINSORISED = 3.0
 _FEWEST = 3  # instants of a median
@@ -66,7 +83,8 @@ class TrackError:
         slow: median distance of the averaged point from the CoP, or of the point of single
             instants where that is smaller (spikes): bias, and errors that change with the motion;
             NaN without a CoP.
-        uncertainty: the averaged point is right within this distance for 95 % of the time; the
+        uncertainty: the averaged point is right within this distance for 95 % of the time, and for
+            95 % of that in which the robot moves where it does so for less than `ENOUGH`; the
             assumed bias included where it is not measured.
         usual: the same without the assumed bias, and as if the error were distributed normally
             with the median that it has, so that pushes don't enter it.
@@ -134,7 +152,9 @@ def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackErr
         return TrackError('itself', nan, nan, nan, nan, nan, _assumed_bias(scene), 0.0)
     scatter = median(rest) / _RAYLEIGH_MEDIAN
     bias_x, bias_y = map(median, by_blocks(len(both), in_soles))
-    typical = median(distance)
+    typical, moves = median(distance), np.isfinite(distance) & (scene.motion > STILL)
+    rare = moves.any() and scene.timeline.total(moves) < ENOUGH
+    counted = (distance, distance[moves]) if rare else (distance,)
     return TrackError(
         against='cop',
         scatter=scatter,
@@ -142,7 +162,7 @@ def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackErr
         bias_x=bias_x,
         bias_y=bias_y,
         slow=min(typical, median(gap)),
-        uncertainty=percentile(distance, 100.0 * CONFIDENCE),
+        uncertainty=max(percentile(each, 100.0 * CONFIDENCE) for each in counted),
         usual=typical * _RAYLEIGH_95 / _RAYLEIGH_MEDIAN,
     )
 
@@ -227,17 +247,34 @@ def running_mean(values: Array, count: int) -> Array:
     return means
 
 
-def means_of(values: Array, count: int) -> Array:
+def means_of(values: Array, count: int, about: Mask | None = None) -> Array:
     """Means of `count` consecutive values (K, d), of fewer where less than `count` are known.
 
-    Means over less time differ more.
+    Means over less time differ more. With `about` (K,) those about some of the instants only.
     """
     span, means = 2 * count, np.empty((0, values.shape[1]))
     while len(means) < count and span > 1:
         span //= 2
         means = running_mean(values, span)
-        means = means[finite_rows(means)]
+        chosen = finite_rows(means)
+        if about is not None:
+            chosen &= about[span // 2 : span // 2 + len(means)]
+        means = means[chosen]
     return means
+
+
+class Moves(NamedTuple):
+    """How a robot moves at K instants.
+
+    Attributes:
+        speed: (K,) `Posture.motion` [m/s].
+        exchanged: (K,) `Scene.exchanged`.
+        reach: so long before an event what it changed is seen, as signals are smoothed [s].
+    """
+
+    speed: Array
+    exchanged: Mask
+    reach: float
 
 
 def significance(
@@ -246,6 +283,7 @@ def significance(
     events: list[tuple[int, int]],
     floor: float,
     left_out: Mask | None = None,
+    moves: 'Moves | None' = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
@@ -255,6 +293,7 @@ def significance(
         events: first and one-past-last row of each, disjoint.
         floor: smallest standard deviation per axis, in the unit of the signal.
         left_out: (K,) rows that are no background either.
+        moves: how the robot moves; without it all motion is of one kind.
 
     Returns:
         (E,) size of each event in standard deviations of means over as many rows, NaN where there
@@ -268,21 +307,25 @@ def significance(
     for first, stop in events:
         calm[first:stop] = np.nan
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
+    begins = time[[first for first, _ in events]]
+    speed, exchanged, reach = moves or Moves(0.0 * time, np.zeros(len(time), np.bool_), 0.0)
+    speed = np.nan_to_num(speed)
+    least = _like(time, begins - reach - MOTION_REACH, speed)
+    seen = _steps_seen(time, begins - reach, exchanged, finite_rows(calm))
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
-    for rows in np.unique(lengths).tolist():
-        others = means_of(calm, rows)
+    for rows, slowest in {*zip(lengths.tolist(), least.tolist(), strict=True)}:
+        others = means_of(calm, rows, speed >= slowest)
         if len(others) < rows:
             continue  # nothing to compare with
         background = Background.of(others, floor)
         largest = float(background.sizes(others).max())
-        for k in np.flatnonzero(lengths == rows).tolist():
+        for k in np.flatnonzero((lengths == rows) & (least == slowest)).tolist():
             within = values[slice(*events[k])]
             within = within[finite_rows(within)]
             if len(within):
                 sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
-                elsewhere[k] = largest
+                elsewhere[k] = largest if seen[k] else np.inf
     stands_out = np.zeros(len(events), dtype=bool)
-    begins = time[[first for first, _ in events]]
     bar = 0.0
     for k in np.argsort(sizes, kind='stable').tolist():
         alike = (np.abs(begins - begins[k]) <= AROUND) & (RATIO * sizes >= sizes[k])
@@ -290,6 +333,28 @@ def significance(
         stands_out[k] = large and alike.sum() <= MOST
         bar = bar if stands_out[k] else float(np.fmax(bar, sizes[k]))
     return sizes, stands_out
+
+
+def _like(time: Array, begins: Array, motion: Array) -> Array:
+    """From which speed on (E,) motion (K,) is of the kind before events: about half of that [m/s].
+
+    A power of two, so that few kinds are told apart; 0 before what befalls a robot that stands.
+    """
+    first, stop = (np.searchsorted(time, begins - before) for before in (BEFORE, 0.0))
+    total = running_sum(motion**2)
+    speed = np.sqrt((total[stop] - total[first]) / np.maximum(stop - first, 1))
+    return np.where(speed > STILL, 2.0 ** np.floor(np.log2(np.maximum(speed, STILL)) - 1.0), 0.0)
+
+
+def _steps_seen(time: Array, begins: Array, exchanged: Mask, calm: Mask) -> Mask:
+    """(E,) whether events are outside a walk, or more than `MOST` exchanges of load are calm."""
+    first, stop = (np.searchsorted(time, begins - before) for before in (WALKS, 0.0))
+    count = running_sum(exchanged)
+    edges = np.flatnonzero(np.diff(exchanged, prepend=False, append=False)).reshape(-1, 2)
+    unknown = running_sum(~calm)
+    free = int(np.count_nonzero(unknown[edges[:, 1]] == unknown[edges[:, 0]]))
+    seen: Mask = (count[stop] == count[first]) | (free > MOST)
+    return seen
 
 
 @dataclass(frozen=True)
@@ -388,4 +453,6 @@ def _standing_out(
 
     events = list(zip(*(edges.tolist() for edges in runs), strict=True))
     gaps = scene.columns.by_blocks(len(both), gap)
-    return significance(scene.timeline.time, gaps, events, _FLOOR, pushed)
+    reach = scene.averaging_time + bandwidth(scene.evaluation.filter_bandwidth)
+    moves = Moves(scene.motion, scene.exchanged, reach)
+    return significance(scene.timeline.time, gaps, events, _FLOOR, pushed, moves)

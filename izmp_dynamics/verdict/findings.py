@@ -404,6 +404,6 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
             'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
             f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences '
-            'recur in this recording, or are vertical at a touchdown: they are errors of model '
-            'or sensors, not pushes.',
+            'recur in this recording, are vertical at a touchdown, or come with motion of which '
+            'it holds too little to tell a push from an error of model or sensors.',
         )

@@ -16,7 +16,7 @@ from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
 from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.support import ENCODER_ERROR, SoleOverlap, Support, smallest_width
-from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 FALL_TIMES = 3.0
 """A tipping robot has fallen after this many time constants."""
@@ -36,6 +36,10 @@ LONG_ENOUGH = 2.0
 _CARRIED = 0.5  # of the weight, from which on the feet carry the robot
 _DEFAULT_TIME_CONSTANT = 0.25  # [s], a COM at 0.6 m, where the height is unknown
 _REFERENCE_TIME = 1.0  # [s] of standing that is the reference
+_OVER, _ABOUT = 0.05, 0.15  # [s] half of what speeds are differenced and averaged over
+MOTION_REACH = _OVER + _ABOUT
+"""Instants so far apart share samples of `Posture.motion` [s]."""
+
 _SAMPLES = 2000
 _LOW = 10.0  # percentile of the phases that counts as the smallest, as kinematics scatter
 
@@ -78,6 +82,33 @@ class Posture(Support):
                 ground[looked] = np.fmin(ground[looked], np.fmin.reduce(corners, axis=1))
         height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
         return height
+
+    @cached_property
+    def motion(self) -> Array:
+        """(K,) speed at which the joints move the COM against the root, about each instant [m/s].
+
+        NaN where the joints are not known.
+        """
+        time, com = self.timeline.time, self.evaluation.com
+        last, span = max(self._count - 1, 0), self.timeline.usual_step
+        n = max(1, round(_OVER / span)) if span > 0.0 else 1
+
+        def square(rows: slice) -> Array:
+            at = np.arange(rows.start, rows.stop)
+            before, after = np.maximum(at - n, 0), np.minimum(at + n, last)
+            way = com[after] - com[before]
+            lasts = np.maximum(time[after] - time[before], 1e-6)
+            found: Array = np.einsum('ki,ki->k', way, way) / lasts**2
+            return found
+
+        squares: Array = self.columns.by_blocks(self._count, square)
+        known = np.isfinite(squares)
+        first = np.searchsorted(time, time - _ABOUT)
+        stop = np.searchsorted(time, time + _ABOUT, side='right')
+        total, count = running_sum(np.where(known, squares, 0.0)), running_sum(known)
+        with np.errstate(invalid='ignore', divide='ignore'):
+            speed: Array = np.sqrt((total[stop] - total[first]) / (count[stop] - count[first]))
+        return speed
 
     @cached_property
     def _standing(self) -> Indices:

@@ -11,12 +11,11 @@ from izmp_dynamics.base.conventions import seconds as seconds_of
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.signals.matched_filter import bandwidth
-from izmp_dynamics.verdict.errors import LEAST_SIGMA, means_of, significance
-from izmp_dynamics.verdict.events.contact import LANDING
+from izmp_dynamics.verdict.errors import LEAST_SIGMA, Moves, means_of, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Mask, changes
+from izmp_dynamics.verdict.timeline import Mask
 
 MOST_OFF = 0.25
 """Largest 2 σ with which the line of action of a push is stated [m]."""
@@ -128,13 +127,15 @@ class Gap(NamedTuple):
         stamps: (K,) [ns].
         force: (K, 3) [N].
         moment: (K, 3) about the centre of mass [N·m].
-        exchanged: (K,) whether a foot lands or lifts off within `LANDING`.
+        exchanged: (K,) `Scene.exchanged`.
+        motion: (K,) `Posture.motion` [m/s].
     """
 
     stamps: Stamps
     force: Array
     moment: Array
     exchanged: Mask
+    motion: Array
 
     @classmethod
     def of(cls, scene: Scene) -> 'Gap | None':
@@ -156,7 +157,7 @@ class Gap(NamedTuple):
             return tuple(np.where(known[rows, None], each, np.nan) for each in both)
 
         forces, moments = scene.columns.by_blocks(len(known), seen)
-        return cls(evaluation.stamps, forces, moments, _exchanges(scene))
+        return cls(evaluation.stamps, forces, moments, scene.exchanged, scene.motion)
 
     def after(self, earlier: 'Gap | None', span: float) -> 'Gap':
         """This one behind what an earlier one has of the time [s] before its end."""
@@ -178,16 +179,16 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     if gap is None or not len(gap.stamps):
         return ExternalForces()
     stamps, force, first = gap.stamps, gap.force, int(scene.evaluation.stamps[0])
-    found, rest = find_forces(
-        stamps, force, scene.weight, bandwidth(scene.evaluation.filter_bandwidth)
-    )
+    half_width = bandwidth(scene.evaluation.filter_bandwidth)
+    found, rest = find_forces(stamps, force, scene.weight, half_width)
     force = force - rest  # what a tilted IMU or an offset leaves throughout
     events = []
     for push in found:
         begin, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((begin, max(stop, begin + 1)))
     floor = LEAST_PART * scene.weight / LEAST_SIGMA
-    sizes, stands_out = significance(seconds_of(stamps), force, events, floor)
+    moves = Moves(gap.motion, gap.exchanged, half_width)
+    sizes, stands_out = significance(seconds_of(stamps), force, events, floor, moves=moves)
     points = _lines(force, gap.moment, events)
     pushes: list[PushStatistics] = []
     errors: list[PushStatistics] = []
@@ -243,16 +244,6 @@ def _between_halves(force: Array) -> float:
     middle = (len(known) + 1) // 2
     one, other = known[:middle].mean(axis=0), known[-middle:].mean(axis=0)
     return float(np.linalg.norm(one - other)) / 2.0
-
-
-def _exchanges(scene: Scene) -> Mask:
-    """(K,) instants at which a foot lands or lifts off, and those within `LANDING` of it."""
-    timeline = scene.timeline
-    found: Mask = np.zeros(len(timeline.time), dtype=np.bool_)
-    for foot in scene.evaluation.feet:
-        for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
-            found[timeline.within(at - LANDING, at + LANDING)] = True
-    return found
 
 
 def _is_of_contact(force: Array, exchanged: Mask) -> bool:

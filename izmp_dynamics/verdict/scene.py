@@ -7,11 +7,14 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.stability.alarm_rule import HOLD
 from izmp_dynamics.verdict.posture import Posture
-from izmp_dynamics.verdict.timeline import Mask
+from izmp_dynamics.verdict.timeline import Mask, changes
 from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
 
 LIKELY = 0.5
 """Probability from which on a fall is likelier than not [-]."""
+
+LANDING = 0.1
+"""Time after a touchdown in which its largest force is looked for [s]."""
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
@@ -54,6 +57,16 @@ class Scene(Posture):
                 may = self.spans_area & self.known(name) & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
         return judged
+
+    @cached_property
+    def exchanged(self) -> Mask:
+        """(K,) instants at which a foot lands or lifts off, and those within `LANDING` of it."""
+        timeline = self.timeline
+        found: Mask = np.zeros(self._count, dtype=np.bool_)
+        for foot in self.evaluation.feet:
+            for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
+                found[timeline.within(at - LANDING, at + LANDING)] = True
+        return found
 
     @cached_property
     def ground_fixed(self) -> GroundFixed:

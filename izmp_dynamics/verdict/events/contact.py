@@ -11,11 +11,8 @@ from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.verdict.events.event import NONE, Event
 from izmp_dynamics.verdict.formatting import newtons, seconds
 from izmp_dynamics.verdict.posture import LONGEST_FLIGHT
-from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.scene import LANDING, Scene
 from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline, changes, running_sum
-
-LANDING = 0.1
-"""Time after a touchdown in which its largest force is looked for [s]."""
 
 LEAST = 0.02
 """Of a flight; in less time no robot leaves the ground by a millimetre [s]."""
