@@ -19,6 +19,7 @@ myst_heading_anchors = 3
 html_theme = 'furo' if importlib.util.find_spec('furo') else 'alabaster'  # rosdoc2 lacks it
 
 autodoc_member_order = 'bysource'
+autodoc_default_options = {'members': True}
 autodoc_typehints = 'none'  # shape, unit and frame of an array are in the text
 autodoc_preserve_defaults = True
 autodoc_class_signature = 'separated'

@@ -492,8 +492,12 @@ def test_an_error_elsewhere_is_named_with_its_instant_and_size():
     """Five gaps of 0.25 m within 3 s, the first for less time than the others."""
     bumps = [bump(start, 0.15 if start > 3.0 else 0.12, 0.25) for start in (3, 3.7, 4.4, 5.1, 5.8)]
     evaluation = standing(60.0, offset=lambda time: sum(each(time) for each in bumps))
-    verdict = summary_of(evaluation).verdict
+    summary = summary_of(evaluation)
+    verdict = summary.verdict
     assert (verdict.state, verdict.reason) == ('stable', 'within_error')
+    lowest = next(event for event in summary.events if event.kind == 'lowest margin')
+    assert lowest.size < 0.0
+    assert lowest.sentence.endswith(': within its error it is inside')
     found = re.search(r'also ([\d.]+) mm apart at ([\d.]+) s, where nothing', verdict.sentence)
     size, at = map(float, found.groups())
     assert 100.0 < size <= 300.0

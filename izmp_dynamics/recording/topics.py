@@ -39,7 +39,7 @@ class SignalTopics:
         self.missing: list[Finding] = []
         self.only_ir_md = False
         unused = self._unused((WRENCH,), robot)
-        self.unused_wrenches = tuple(name for name in unused if 'truth' not in name)
+        self.unused_wrenches = tuple(name for name in unused if 'truth' not in name.lower())
         if not any(topic.count for topic in bag.topics.values()):
             raise ReplayError(
                 f"The bag '{bag.path}' holds no messages.", kind='empty_bag', path=bag.path

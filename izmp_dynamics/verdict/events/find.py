@@ -156,6 +156,8 @@ def _lowest_margin(scene: Scene, judged: TrackStatistics, verdict: Verdict) -> E
     sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
     if judged.name != 'cop':  # nothing measures the error of the CoP
         sentence += f' (± {mm(judged.error.uncertainty)})'
+    if verdict.margin_of == 'averaged point' and verdict.state == 'stable' and margin < 0.0:
+        sentence += ': within its error it is inside'
     return Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')
 
 
