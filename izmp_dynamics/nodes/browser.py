@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.report.player.shapes import Shape
@@ -23,6 +23,9 @@ SHOWN = 20.0
 
 MOST_CORNERS = 32
 """Of a support polygon."""
+
+LEAST_MOVE = 1e-5
+"""Of a quaternion, or of a position [m], that is sent to the browsers."""
 
 _MARKDOWN = re.compile(r'([\\`*_{}\[\]()#+.!|~$:-])')
 
@@ -82,6 +85,8 @@ class Browser:
     """Serves a page to any number of browsers.
 
     Args:
+        shapes: of the bodies.
+        parents: (B,) the body that each one hangs on, which precedes it; the first is the root.
         address: of the computer's interface that is listened at; 127.0.0.1: this computer alone.
 
     Raises:
@@ -90,7 +95,7 @@ class Browser:
     """
 
     def __init__(
-        self, shapes: Iterable[Shape], bodies: int, title: str, address: str, port: int
+        self, shapes: Iterable[Shape], parents: Indices, title: str, address: str, port: int
     ) -> None:
         require_viser()
         import viser
@@ -121,12 +126,15 @@ class Browser:
             cell_color=(45, 45, 45),
             section_color=(80, 80, 80),
         )
-        self._root = scene.add_frame('/robot', show_axes=False)
-        self._bodies = [scene.add_frame(f'/robot/{k}', show_axes=False) for k in range(bodies)]
+        self._parents, places = parents[1:], ['/robot', '/robot/0']
+        for body, parent in enumerate(self._parents.tolist(), start=1):
+            places.append(f'{places[1 + parent]}/{body}')  # a joint moves all that is below it
+        self._frames = [scene.add_frame(place, show_axes=False) for place in places]
+        self._sent = np.full((len(places), 7), np.inf)
         for k, shape in enumerate(shapes):
             red, green, blue = (round(255 * part) for part in shape.colour or (0.7, 0.72, 0.75))
             scene.add_mesh_simple(
-                f'/robot/{shape.body}/shape{k}',
+                f'{places[1 + shape.body]}/shape{k}',
                 np.float32(shape.vertices),
                 np.uint32(shape.faces),
                 color=(red, green, blue),
@@ -174,9 +182,9 @@ class Browser:
         """Show an instant."""
         with self._server.atomic():
             R, p = picture.level_R_root, np.array([0.0, 0.0, picture.height])
-            _place([self._root], R[None], p[None])
+            self._place(slice(0, 1), R[None], p[None])
             if picture.bodies is not None:
-                _place(self._bodies, *picture.bodies)
+                self._place(slice(1, None), *self._below_parents(*picture.bodies))
             for name, sphere in self._points.items():
                 sphere.visible = name in picture.points
                 if name in picture.points:
@@ -194,6 +202,22 @@ class Browser:
             self._series.append((picture.time, dict(picture.numbers)))
         while self._series[0][0] < picture.time - SHOWN:
             self._series.popleft()
+
+    def _below_parents(self, R: Array, p: Array) -> tuple[Array, Array]:
+        """Poses of bodies, (B, 3, 3) and (B, 3) [m], in the frames of their parents."""
+        turned = np.swapaxes(R[self._parents], 1, 2)
+        shifted = np.einsum('bij,bj->bi', turned, p[1:] - p[self._parents])
+        return np.concatenate([R[:1], turned @ R[1:]]), np.concatenate([p[:1], shifted])
+
+    def _place(self, rows: slice, R: Array, p: Array) -> None:
+        """Place frames by rotations (F, 3, 3) and origins (F, 3) [m]; those at rest are free."""
+        poses = np.hstack([np.roll(quaternions_of_matrices(R), 1, axis=1), p])
+        sent = self._sent[rows]
+        for part, name in ((slice(0, 4), 'wxyz'), (slice(4, 7), 'position')):
+            moved = (np.abs(poses[:, part] - sent[:, part]) > LEAST_MOVE).any(axis=1)
+            for row in np.flatnonzero(moved):
+                setattr(self._frames[rows][row], name, poses[row, part])
+            sent[moved, part] = poses[moved, part]
 
     def plot(self) -> None:
         """Bring the plots up to date."""
@@ -230,15 +254,6 @@ def _plain(text: str) -> str:
 def _turn_camera(event: Any) -> None:
     """Let a visitor look from where the button says."""
     event.client.camera.position, event.client.camera.look_at = _CAMERAS[event.target.value]
-
-
-def _place(frames: Sequence[Any], R: Array, p: Array) -> None:
-    """Place frames by rotations (B, 3, 3) and origins (B, 3) [m]; those not known stay."""
-    known = np.asarray(np.isfinite(np.hstack([R.reshape(len(R), 9), p])).all(axis=1))
-    quaternions = quaternions_of_matrices(np.where(known.reshape(-1, 1, 1), R, np.eye(3)))
-    for frame, there, quaternion, origin in zip(frames, known, quaternions, p, strict=True):
-        if there:
-            frame.wxyz, frame.position = np.roll(quaternion, 1), origin
 
 
 def _edges(corners: Array) -> Array:

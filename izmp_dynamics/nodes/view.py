@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.rotations import from_rpy
+from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import Browser, Picture
@@ -83,7 +84,8 @@ class View(Node):
         self._joints, self._q = JointReader(model.joint_names), np.zeros(model.dof)
         nowhere = Motion(model, loaded, np.empty(0, np.int64), np.empty((0, model.dof)))
         shapes, _ = robot_shapes(nowhere)
-        self.browser = Browser(shapes, len(model.bodies), f'izmp: {model.name}', address, port)
+        parents = model.joints[:, PARENT].astype(np.int64)
+        self.browser = Browser(shapes, parents, f'izmp: {model.name}', address, port)
         self.picture = Picture()
         self._force_length = force_length(model)
         self._is_level, self._stamp = False, 0
