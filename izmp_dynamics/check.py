@@ -121,8 +121,9 @@ def check(
                 summary = summarise(Scene(evaluation))
                 of_report = summary.findings
                 verdict = summary.verdict
-                if verdict.state == 'unclear':
-                    no_verdict = f'{verdict.text} {verdict.advice}'.rstrip()
+                if verdict.state == 'unclear':  # the remedy of a wrong input is among the findings
+                    advice = '' if verdict.reason == 'input_wrong' else verdict.advice
+                    no_verdict = f'{verdict.text} {advice}'.rstrip()
             findings += _result_findings(evaluation, recording, of_report)
             findings += filter_findings(proposed)
             findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
