@@ -12,12 +12,18 @@ def messages(bag, topic):
 
 def received(bag, topic):
     """Stamp of reception [ns] and message of each message of a topic."""
+    return received_by_topic(bag, [topic]).get(topic, [])
+
+
+def received_by_topic(bag, topics=()):
+    """Topic → the same, of these topics or of all."""
+    found = {}
     with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
-        connections = [c for c in reader.connections if c.topic == topic]
-        return [
-            (stamp, reader.deserialize(raw, connection.msgtype))
-            for connection, stamp, raw in reader.messages(connections)
-        ]
+        connections = [c for c in reader.connections if not topics or c.topic in topics]
+        for connection, stamp, raw in reader.messages(connections) if connections else ():
+            message = reader.deserialize(raw, connection.msgtype)
+            found.setdefault(connection.topic, []).append((stamp, message))
+    return found
 
 
 def xyz(vector):

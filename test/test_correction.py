@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.rotations import from_rpy
 from izmp_dynamics.model.feet import FootWrench
@@ -52,29 +53,15 @@ def with_errors(log):
         for signal, part in log.items()
     }
     frame_R_sensor = from_rpy(MOUNTING)
+    mounted = Rotation.from_matrix(frame_R_sensor)
     imu = wrong['imu'].values.reshape(-1, 2, 3) @ frame_R_sensor
     wrong['imu'].values = imu.reshape(-1, 6) + np.array(GYROSCOPE_BIAS + ACCELEROMETER_BIAS)
-    x, y, z, w = np.moveaxis(log['orientation'].values, 1, 0)
-    qx, qy, qz, qw = _quaternion(frame_R_sensor)
-    wrong['orientation'].values = np.stack(
-        [
-            w * qx + x * qw + y * qz - z * qy,
-            w * qy - x * qz + y * qw + z * qx,
-            w * qz + x * qy - y * qx + z * qw,
-            w * qw - x * qx - y * qy - z * qz,
-        ],
-        axis=1,
-    )
+    orientation = Rotation.from_quat(log['orientation'].values) * mounted
+    wrong['orientation'].values = orientation.as_quat()
     foot = -wrong['feet[l_foot]'].values.reshape(-1, 2, 3) @ from_rpy((0.0, 0.0, np.pi / 2))
     inverse = np.linalg.inv(np.array(MATRIX))
     wrong['feet[l_foot]'].values = foot.reshape(-1, 6) @ inverse.T + OFFSET
     return wrong
-
-
-def _quaternion(R):
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R).as_quat()
 
 
 @pytest.mark.parametrize('feeding', [whole, chunks, singles])

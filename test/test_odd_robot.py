@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import shapely.geometry
-from rosbags.highlevel import AnyReader
-from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.evaluate import replay
 from izmp_dynamics.model.robot_file import load_robot_file
 
+from .bag_columns import received_by_topic
 from .odd_robot import FRAMES, GRAVITY, JOINTS, SENSORS, SOLE, Truth, positions, urdf
 
 ROOT = 'torso'
@@ -100,12 +99,8 @@ def replayed(folder, truth, case, description):
     (folder / 'odd.yaml').write_text(text)
     record(folder / 'bag', truth, case)
     result = replay(folder / 'bag', load_robot_file(folder / 'odd.yaml'), folder / 'out')
-    messages = {}
-    with AnyReader([result.bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
-        for connection, _, raw in reader.messages():
-            message = reader.deserialize(raw, connection.msgtype)
-            messages.setdefault(connection.topic, []).append(message)
-    return messages
+    found = received_by_topic(result.bag)
+    return {topic: [message for _, message in rows] for topic, rows in found.items()}
 
 
 def record(path, truth, case):

@@ -5,8 +5,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from rosbags.highlevel import AnyReader
-from rosbags.typesys import Stores, get_typestore
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -15,6 +13,8 @@ from izmp_lab.simulation.physics import Push
 from izmp_lab.simulation.recording import support_polygons
 from izmp_lab.simulation.scenarios import simulate_sway
 from izmp_lab.walking.sway import SwayParameters
+
+from .bag_columns import received_by_topic, xyz
 
 FILE = load_robot_file(Path(__file__).parents[1] / 'robots/biped31/robot.yaml')
 SHORT = SwayParameters(stand=0.1, period=0.9, squat_time=0.8, lateral=0.02, fore_aft=0.005)
@@ -26,25 +26,11 @@ def recorded(tmp_path_factory):
     bag = tmp_path_factory.mktemp('bags') / 'sway'
     push = Push('trunk', [10.0, 0.0, 0.0], 0.5, 0.1)
     run = simulate_sway(FILE, bag, parameters=SHORT, sampling=EVERY_10TH, pushes=[push])
-    return run, bag, read(bag)
-
-
-def read(bag):
-    """Topic → list of (receive stamp, message)."""
-    messages = {}
-    with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
-        for connection, stamp, raw in reader.messages():
-            message = reader.deserialize(raw, connection.msgtype)
-            messages.setdefault(connection.topic, []).append((stamp, message))
-    return messages
+    return run, bag, received_by_topic(bag)
 
 
 def column(messages, get):
     return np.array([get(message) for _, message in messages])
-
-
-def xyz(vector):
-    return [vector.x, vector.y, vector.z]
 
 
 def wrench(message):
