@@ -265,6 +265,10 @@ def test_a_trunk_without_angles_is_kept_upright(names):
     np.testing.assert_allclose(heading, np.arctan2(given.R[:, 1, 0], given.R[:, 0, 0]))
     with pytest.raises(IzmpError, match="no body that turns along with the root 'torso'"):
         turned.upright('torso')
+    moved = given.with_com('torso', np.array([0.1, 0.0, 0.0]))
+    assert {link.name: link.com[0] for link in moved.links if link.com.any()} == {'torso': 0.1}
+    with pytest.raises(IzmpError, match="no body with mass 'head'"):
+        given.with_com('head', np.zeros(3))
 
 
 def test_izmp_is_the_point_of_opensims_inverse_dynamics(imported):

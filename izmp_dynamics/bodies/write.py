@@ -75,16 +75,8 @@ def import_opensim(
     forces: tuple[Wrenches, ...] = ()
     remarks = (*recording.remarks, *_trunk(recording))
     if grf is not None:
-        if grf.suffix.lower() == '.c3d':
-            file = read_c3d(grf)
-            plates, more = file.plates, file.remarks
-        else:
-            plates, more = read_plates(read_table(grf), recording.world_R_file)
+        plates, more = _plates(grf, recording, np.array([*shift, 0.0]))
         remarks += more
-        if any(shift):
-            plates = tuple(plate.moved(np.array([*shift, 0.0])) for plate in plates)
-            x, y = 1e3 * np.array(shift)
-            remarks += (f'The plates were moved by {x:.0f} mm in x and {y:.0f} mm in y.',)
         if recording.feet and plates:
             forces, more, way = foot_forces(recording, plates)
             remarks += (*more, *_imbalance(recording, [plate.moved(way) for plate in plates]))
@@ -93,6 +85,22 @@ def import_opensim(
     sources = ', '.join(file.name for file in (model, motion, grf, imu and imu[0]) if file)
     _write(recording, plates, forces, units, sources, output, overwrite)
     return recording
+
+
+def _plates(
+    path: Path, recording: Recording, way: Array
+) -> tuple[tuple[Wrenches, ...], tuple[str, ...]]:
+    """Read plates and move them by (3,) [m]; what is remarkable, sentences."""
+    if path.suffix.lower() == '.c3d':
+        file = read_c3d(path)
+        plates, remarks = file.plates, file.remarks
+    else:
+        plates, remarks = read_plates(read_table(path), recording.world_R_file)
+    if not way.any():
+        return plates, remarks
+    x, y, _ = 1e3 * way
+    remarks += (f'The plates were moved by {x:.0f} mm in x and {y:.0f} mm in y.',)
+    return tuple(plate.moved(way) for plate in plates), remarks
 
 
 def _trunk(recording: Recording) -> Iterator[str]:
