@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
-from izmp_dynamics.pages.styles import DARK, LIGHT, WIDE, LineStyle, style_of
+from izmp_dynamics.pages.styles import LIGHT, LineStyle, style_of
 
 try:
     import matplotlib
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import NullFormatter
@@ -28,6 +28,9 @@ except ImportError as error:
     raise MissingDependencyError(
         'matplotlib', 'Drawing a picture', 'pip install matplotlib'
     ) from error
+
+Canvas = Figure
+"""What is drawn on."""
 
 PLACEHOLDERS = {name: f'#0a0b{k:02x}' for k, name in enumerate(LIGHT, 1)}
 """CSS variable → colour that stands for it while matplotlib draws."""
@@ -255,27 +258,3 @@ def to_svg(canvas: Any, name: str, description: str) -> str:
     viewbox = re.search(r'viewBox="[^"]*"', text)
     opening = f'<svg {viewbox.group() if viewbox else ""} role="img" aria-label="{description}">'
     return re.sub(r'<svg [^>]*>', lambda _: opening, text, count=1, flags=re.S).strip()
-
-
-__all__ = [
-    'DARK',
-    'FILES',
-    'LIGHT',
-    'PAGE',
-    'PLACEHOLDERS',
-    'WIDE',
-    'Canvas',
-    'Entry',
-    'Look',
-    'is_wide',
-    'legible',
-    'line',
-    'log_ticks',
-    'panels',
-    'patch',
-    'sample',
-    'save',
-    'series',
-    'stroke',
-    'to_svg',
-]  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any
 import izmp_dynamics
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.files.place import write_together
-from izmp_dynamics.pages.look import FILES, LIGHT, PAGE, WIDE, Look, to_svg
+from izmp_dynamics.pages.look import FILES, PAGE, Look, to_svg
 from izmp_dynamics.pages.picture import Page, Picture, Table
-from izmp_dynamics.pages.styles import NARROW
+from izmp_dynamics.pages.styles import LIGHT, NARROW, WIDE
 from izmp_dynamics.pages.templates import template
 
 

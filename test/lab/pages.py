@@ -4,8 +4,8 @@ import csv
 import re
 from xml.etree import ElementTree
 
-from izmp_dynamics.pages.look import FILES, PLACEHOLDERS, WIDE
-from izmp_dynamics.pages.styles import NARROW
+from izmp_dynamics.pages.look import FILES, PLACEHOLDERS
+from izmp_dynamics.pages.styles import NARROW, WIDE
 
 
 def assert_every_figure_is_made(results, folder, names, rows_at_least=4):
