@@ -25,7 +25,7 @@ MOST_CORNERS = 32
 """Of a support polygon."""
 
 LEAST_MOVE = 1e-5
-"""Of a quaternion, or of a position [m], that is sent to the browsers."""
+"""What a quaternion, or a position [m], changes by less is not sent to the browsers."""
 
 _MARKDOWN = re.compile(r'([\\`*_{}\[\]()#+.!|~$:-])')
 
@@ -210,7 +210,7 @@ class Browser:
         return np.concatenate([R[:1], turned @ R[1:]]), np.concatenate([p[:1], shifted])
 
     def _place(self, rows: slice, R: Array, p: Array) -> None:
-        """Place frames by rotations (F, 3, 3) and origins (F, 3) [m]; those at rest are free."""
+        """Place frames by rotations (F, 3, 3) and origins (F, 3) [m], if they moved."""
         poses = np.hstack([np.roll(quaternions_of_matrices(R), 1, axis=1), p])
         sent = self._sent[rows]
         for part, name in ((slice(0, 4), 'wxyz'), (slice(4, 7), 'position')):
