@@ -13,7 +13,7 @@ from izmp_dynamics.bags.batch import Topic
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.table_file import ROW, TIME
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.base.finding import Finding, sorted_by_level
+from izmp_dynamics.base.finding import Finding, one_per_cause, sorted_by_level
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.diagnosis.filter_choice import (
     Trial,
@@ -133,7 +133,8 @@ def check(
         findings += _unused_columns(bag, robot)
         if bag.damage:
             findings.append(Finding('damaged_bag', 'warning', bag.damage))
-    return CheckResult(topics, signals, sorted_by_level(findings), no_verdict)
+    found_once = sorted_by_level(one_per_cause(findings))
+    return CheckResult(topics, signals, found_once, no_verdict)
 
 
 def _unused_columns(bag: BagReader, robot: RobotFile) -> Iterator[Finding]:
@@ -166,11 +167,11 @@ def _result_findings(
         text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
         yield Finding('soles_overlap', 'warning', text, OVERLAP_REMEDY)
     yield from motion_findings(evaluation, scene.stands)
-    yield from legs_findings(evaluation, scene.stands)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())
         for finding in feet_findings(evaluation, scene.stands, recording.unused_wrenches):
             if not (flags and finding.kind in ('mean_foot_force', 'foot_unit', 'no_load')):
                 yield finding
+    yield from legs_findings(evaluation, scene.stands)
     yield from agreement_findings(evaluation)
     yield from (found for found in of_report if found.kind.startswith('cop_'))

@@ -93,6 +93,10 @@ def test_what_check_knows_the_verdict_says(corrupted, damage, kind):
     # Of what rests on such inputs nothing is stated.
     assert {finding.kind for finding in summary.findings} <= set(FORBIDDING) & set(findings)
     assert not any(kind.startswith('cop_') for kind in findings)
+    assert len(checked.findings) == len(
+        {(found.kind, found.subject) for found in checked.findings}
+    )
+    assert 'legs_exchanged' not in findings
     assert 'cannot say' in summary.fall_alarm.sentence
     assert {event.kind for event in summary.events} <= {'sensor fault'}
 

@@ -42,6 +42,13 @@ def test_a_recording_without_an_alarm_states_the_largest_probability():
     assert check_limits(summary, limits)[0].met
 
 
+def test_a_fall_that_was_likely_and_did_not_come_is_said_beside_stable():
+    calm, likely = alarmed(standing(duration=4.0)), alarmed(standing(duration=4.0), (1.0, 1.5))
+    assert calm.verdict.state == likely.verdict.state == 'stable'
+    assert 'likelier than not' not in calm.verdict.sentence
+    assert 'likelier than not (probability 95.0 %): the capture point' in likely.verdict.sentence
+
+
 @pytest.mark.parametrize(('part', 'said'), [(0.0, False), (0.25, True)])
 def test_a_recording_without_an_orientation_says_so_beside_the_probability(part, said):
     evaluation = standing(duration=4.0)

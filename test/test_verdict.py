@@ -144,6 +144,7 @@ def test_the_card_of_the_margin_shows_the_excursion_that_decides():
     events = find_events(scene, error, forces, verdict)
     (lowest,) = (event for event in events if event.kind == 'lowest margin')
     assert (lowest.size, lowest.begin) == (verdict.margin, verdict.margin_time)
+    assert '; −300 mm at 9.00 s is put down to an error' in lowest.sentence
 
 
 @pytest.mark.parametrize(('bandwidth', 'slow'), [(1.3, True), (4.0, False)])

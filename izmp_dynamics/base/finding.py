@@ -58,6 +58,20 @@ def by_kind(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(joined.values())
 
 
+FOLLOWS = {'imu_turned': ('imu_turned', 'legs_exchanged')}
+"""Kind of a cause → kinds of findings that it makes as well."""
+
+
+def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings without those that follow from one before them."""
+    kept, follows = list[Finding](), set[str]()
+    for found in findings:
+        if found.kind not in follows:
+            kept.append(found)
+            follows.update(FOLLOWS.get(found.kind, ()))
+    return kept
+
+
 def list_names(names: Iterable[str]) -> str:
     """The first few of some names and how many more there are."""
     listed = list(names)

@@ -20,6 +20,9 @@ TURNED = 45.0
 EXPLAINED = 0.2
 """Share of the square of a difference that an explanation may leave [-]."""
 
+RELATED = 2.0 / 3.0
+"""Correlation of turned forces from which on a turn is one, whatever its angle [-]."""
+
 OVER, LONGEST = 0.05, int(60e9)
 """Half-width of the triangle over which they are averaged [s]; time that is looked at [ns]."""
 
@@ -84,8 +87,8 @@ def _turn(given: Array, wanted: Array, least: float) -> float:
     along = float(np.sum(x * y))
     across = float(np.sum(x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]))
     both = float(np.sum(x * x + y * y))
-    off, left = both - 2.0 * along, both - 2.0 * float(np.hypot(along, across))
-    if off < len(x) * least**2 or left > EXPLAINED * off:
+    related = 2.0 * float(np.hypot(along, across))
+    if both - 2.0 * along < len(x) * least**2 or related < RELATED * both:
         return 0.0
     return float(np.degrees(np.arctan2(across, along)))
 

@@ -114,7 +114,7 @@ def ground_of(scene: Scene, summary: Summary) -> Ground | None:
                         - np.fmin.reduce(points[summary.judged.name])).max())  # fmt: skip
         caption += (
             f' The whole track reaches over {mm(extent)}; shown are the {2 * _VIEW_RADIUS:.0f} m '
-            f'around the smallest margin at {instant(summary.judged.averaged_margin_time)}.'
+            f'around the smallest margin at {instant(_smallest_at(summary))}.'
         )
         instants = instants[near[instants]]
         points = {name: track[near] for name, track in points.items()}
@@ -186,7 +186,7 @@ def _near_smallest_margin(scene: Scene, summary: Summary, points: dict[str, Arra
     track = points[summary.judged.name]
     if not np.ptp(_central_part(track), axis=0).max() > LONGEST_VIEW:
         return None
-    place = track[int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))]
+    place = track[int(np.searchsorted(scene.timeline.time, _smallest_at(summary)))]
     near: Mask = np.abs(track - place).max(axis=1) < _VIEW_RADIUS
     return near
 
@@ -274,11 +274,17 @@ def _seen(scene: Scene, points: Array, rows: slice, frame: str) -> Array:
     return (scene.level(points[rows], rows) if placed is None else placed)[:, :2]
 
 
+def _smallest_at(summary: Summary) -> float:
+    """When the judged point, averaged, is nearest to the edge, errors left out [s]."""
+    judged = summary.judged
+    return np.nan if judged is None else summary.verdict.averaged_margin(judged)[1]
+
+
 def _place_of_smallest_margin(scene: Scene, summary: Summary, frame: str) -> Array:
     """(2,) place of the judged point, averaged, then [m]; NaN without any."""
-    if summary.judged is None or not np.isfinite(summary.judged.averaged_margin_time):
+    if summary.judged is None or not np.isfinite(_smallest_at(summary)):
         return np.full(2, np.nan)
-    k = int(np.searchsorted(scene.timeline.time, summary.judged.averaged_margin_time))
+    k = int(np.searchsorted(scene.timeline.time, _smallest_at(summary)))
     point = scene.averaged(summary.judged.name).point
     place: Array = _seen(scene, point, slice(k, k + 1), frame)[0]
     return place

@@ -41,7 +41,7 @@ def draw_pictures(
     if ground is not None:
         drawn['ground'] = _ground(scene, ground)
     if 'margin' in plots and summary.judged is not None:
-        drawn['margin'] = _margin(scene, summary.judged, plots['margin'])
+        drawn['margin'] = _margin(scene, summary, summary.judged, plots['margin'])
     for name in [name for name in ('tilt', 'fall') if name in plots]:
         drawn[name] = _over_time(name, plots[name].title, '', plots[name])
     if 'x' in plots:
@@ -69,7 +69,7 @@ def draw_pictures(
     return drawn
 
 
-def _margin(scene: Scene, judged: TrackStatistics, plot: Plot) -> Figure:
+def _margin(scene: Scene, summary: Summary, judged: TrackStatistics, plot: Plot) -> Figure:
     """The margin with the intervals outside and its smallest value."""
     caption = 'Positive inside, negative outside.'
     if judged.outside_time > 0:
@@ -94,8 +94,8 @@ def _margin(scene: Scene, judged: TrackStatistics, plot: Plot) -> Figure:
         bars = [(begin, width) for begin in outside]
         low = ax.get_xaxis_transform()
         ax.broken_barh(bars, (0.0, 0.03), transform=low, color=look['outside'], linewidth=0)
-        where = judged.averaged_margin_time, 1e3 * judged.averaged_margin
-        ax.plot(*where, **stroke(look, _EDGE, **_RING))
+        margin, at = summary.verdict.averaged_margin(judged)
+        ax.plot(at, 1e3 * margin, **stroke(look, _EDGE, **_RING))
 
     averaged = f'{judged.label}, averaged over {seconds(scene.averaging_time)}'
     title = 'Distance to the edge of the support polygon'

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.finding import Finding, one_per_cause
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import (
     FORCE_TOLERANCE,
@@ -85,7 +85,8 @@ def forbidding(scene: Scene) -> tuple[Finding, ...]:
         pressed = scene.stands & (scene.measured_force > USABLE_SHARE * scene.weight)
         if 'mr_ad' in scene.evaluation.tracks and scene.timeline.total(pressed) > SHORT:
             found += motion_findings(scene.evaluation, pressed)
-    return tuple(each for each in found if each.kind in FORBIDDING and _is_certain(each, scene))
+    sure = (each for each in found if each.kind in FORBIDDING and _is_certain(each, scene))
+    return tuple(one_per_cause(sure))
 
 
 def _is_certain(finding: Finding, scene: Scene) -> bool:

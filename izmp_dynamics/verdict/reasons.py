@@ -6,13 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.base.robust import lowest
+from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion, TrackError
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
 from izmp_dynamics.verdict.pushes import ExternalForces
-from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
+from izmp_dynamics.verdict.timeline import Indices, Mask
 
 HEADLINES = {
     'stable': 'Stable',
@@ -376,6 +379,28 @@ def long_at_edge(scene: Scene, track: TrackStatistics) -> str:
         f'{mm(TOLERANCE)} of it, or outside), for up to {seconds(longest)} (from '
         f'{instant(start)} on): the soles rolled over their edges or rocked on them, or their '
         'polygons are too small.'
+    )
+
+
+def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
+    """State the largest probability of a fall at some instants, and whether it is doubtful."""
+    probability, assumed = scene.evaluation.fall_probability, scene.evaluation.fall_assumed
+    largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))
+    doubt = assumed is not None and bool(assumed[rows].any())
+    return f'probability {percent(largest)}{", without a measured orientation" if doubt else ""}'
+
+
+def likely_fall(scene: Scene) -> str:
+    """Say if a fall was likelier than not although none came, as a sentence to add."""
+    probability = np.empty(0) if scene.fall_risk is None else scene.fall_risk[0]
+    row = lowest(-probability)
+    if row is None or probability[row] < LIKELY:
+        return ''
+    return (
+        f' At {instant(float(scene.timeline.time[row]))} a fall within {HORIZON:g} s was likelier '
+        f'than not ({probable(scene, slice(row, row + 1))}): the capture point was beyond what '
+        'the feet, and steps like those before, can bring back. None came: either a step that was '
+        'not expected caught it, or the signals are wrong there.'
     )
 
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Indices
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.signals.matched_filter import bandwidth
@@ -41,7 +40,9 @@ from izmp_dynamics.verdict.reasons import (
     SEE_MISSING,
     how_well_known,
     left_polygon,
+    likely_fall,
     long_at_edge,
+    probable,
     pushed_in_words,
     single_instants,
     where_cop_was,
@@ -51,7 +52,6 @@ from izmp_dynamics.verdict.reasons import (
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics, pair_statistics
 from izmp_dynamics.verdict.stepping import Touchdowns, all_measured, touchdowns
-from izmp_dynamics.verdict.timeline import Mask
 
 STEPS = 2
 """So often feet come to a robot on a line or a point if it steps."""
@@ -136,6 +136,16 @@ class Verdict:
         until = f' until {instant(self.known_until)}' if np.isfinite(self.known_until) else ''
         return HEADLINES.get(self.reason, HEADLINES[self.state]) + until
 
+    def averaged_margin(self, judged: TrackStatistics) -> tuple[float, float]:
+        """The margin of the averaged point that counts [m], errors left out, and when it is [s].
+
+        Args:
+            judged: the track that it rests on.
+        """
+        if self.margin_of == 'averaged point':
+            return self.margin, self.margin_time
+        return judged.averaged_margin, judged.averaged_margin_time
+
     @property
     def text(self) -> str:
         """The verdict in one line."""
@@ -219,6 +229,8 @@ def judge(
             f' The {{track.described}} is judged, as the {{first.described}} {why}.',
             track=track, first=first, worst=worst,
         )  # fmt: skip
+    if state == 'stable':
+        sentence += likely_fall(scene)
     if forces.pushes and state in _UP and reason != 'pushed':
         sentence += f' {pushed_in_words(forces)}'
     evaluated_until = _evaluated_until(scene, track)
@@ -470,14 +482,6 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
             return  # without values before and after, it may be raised for a moment
         last = probable(scene, known[-1:])
         yield f'the fall alarm is raised from {instant(begin)} on ({last})'
-
-
-def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
-    """State the largest probability of a fall at some instants, and whether it is doubtful."""
-    probability, assumed = scene.evaluation.fall_probability, scene.evaluation.fall_assumed
-    largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))
-    doubt = assumed is not None and bool(assumed[rows].any())
-    return f'probability {percent(largest)}{", without a measured orientation" if doubt else ""}'
 
 
 def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:

@@ -24,6 +24,7 @@ from izmp_dynamics.stability.held_joints import unknown_foot
 from izmp_dynamics.verdict.capture import capture_margins, half_width, slope
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
+from izmp_dynamics.verdict.reasons import probable
 from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.timeline import Indices
 from izmp_dynamics.verdict.verdict import (
@@ -31,7 +32,6 @@ from izmp_dynamics.verdict.verdict import (
     FALLING_SPEED,
     SHORTEST_TIME,
     Verdict,
-    probable,
 )
 
 BRAKED = 0.5

@@ -14,7 +14,7 @@ from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
 from izmp_dynamics.verdict.events.event import Event, edge_towards
 from izmp_dynamics.verdict.events.fall import alarms, falls
 from izmp_dynamics.verdict.events.slip import slips
-from izmp_dynamics.verdict.formatting import margin_mm, mm, newtons, seconds
+from izmp_dynamics.verdict.formatting import instant, margin_mm, mm, newtons, seconds
 from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
@@ -149,13 +149,16 @@ def _nearest_on(start: Array, end: Array, point: Array) -> Array:
 
 def _lowest_margin(scene: Scene, judged: TrackStatistics, verdict: Verdict) -> Event:
     """The instant at which the averaged point is nearest to the edge, errors left out."""
-    margin, at = judged.averaged_margin, judged.averaged_margin_time
-    if verdict.margin_of == 'averaged point':
-        margin, at = verdict.margin, verdict.margin_time
+    margin, at = verdict.averaged_margin(judged)
     over = seconds(scene.averaging_time)
     sentence = f'Smallest margin of {judged.described}, averaged over {over}: {margin_mm(margin)}'
     if judged.name != 'cop':  # nothing measures the error of the CoP
         sentence += f' (± {mm(judged.error.uncertainty)})'
+    if judged.averaged_margin_time != at:
+        sentence += (
+            f'; {margin_mm(judged.averaged_margin)} at {instant(judged.averaged_margin_time)} is '
+            'put down to an error'
+        )
     if verdict.margin_of == 'averaged point' and verdict.state == 'stable' and margin < 0.0:
         sentence += ': within its error it is inside'
     return Event(at, at, 'lowest margin', sentence, judged.name, margin, 'm')
