@@ -82,11 +82,8 @@ __all__ = ['diverged', 'mujoco']
 # MuJoCo would append its warnings to a file in the current folder; what matters is raised.
 mujoco.set_mju_user_warning(logging.getLogger(__name__).debug)
 
-_BAD = (
-    mujoco.mjtWarning.mjWARN_BADQPOS,
-    mujoco.mjtWarning.mjWARN_BADQVEL,
-    mujoco.mjtWarning.mjWARN_BADQACC,
-)
+_BAD = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
+"""Warnings about positions, velocities and accelerations, which follow each other."""
 
 
 def diverged(data: Any) -> bool:
@@ -94,7 +91,7 @@ def diverged(data: Any) -> bool:
 
     MuJoCo then resets to its first state, with a warning only.
     """
-    return any(data.warning[warning].number for warning in _BAD)
+    return bool(data.warning.number[_BAD].any())
 
 
 _FLOOR = 'floor'
