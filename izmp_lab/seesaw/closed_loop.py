@@ -145,22 +145,7 @@ def balance_on_seesaw(
     Raises:
         SimulationError: if the duration is not positive, or a push does not end within it.
     """
-    ticks = round(duration / TICK) if 0.0 < duration < 1e6 else 0
-    if ticks < 1:
-        raise SimulationError(
-            f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.',
-            kind='duration',
-            duration=duration,
-        )
-    for push in pushes:
-        if push.start + push.duration > duration + 1e-9:
-            raise SimulationError(
-                f'The push of {push.force:g} N ends at {push.start + push.duration:g} s; the run '
-                f'takes {duration:g} s.',
-                kind='push_outside_run',
-                end=push.start + push.duration,
-                duration=duration,
-            )
+    ticks = ticks_of(duration, pushes)
     controller.reset(plant.state)
     log: list[tuple[object, ...]] = []
     fall = ''
@@ -186,6 +171,27 @@ def balance_on_seesaw(
     names = [item.name for item in fields(SeesawRun)][:-1]
     columns = (np.array(column) for column in zip(*log, strict=True))
     return SeesawRun(**dict(zip(names, columns, strict=True)), fall=fall)
+
+
+def ticks_of(duration: float, pushes: Sequence[Shove]) -> int:
+    """Number of ticks of a run; raise a SimulationError as `balance_on_seesaw` does."""
+    ticks = round(duration / TICK) if 0.0 < duration < 1e6 else 0
+    if ticks < 1:
+        raise SimulationError(
+            f'The duration of a run is {TICK:g} s to 1e6 s, not {duration:g} s.',
+            kind='duration',
+            duration=duration,
+        )
+    for push in pushes:
+        if push.start + push.duration > duration + 1e-9:
+            raise SimulationError(
+                f'The push of {push.force:g} N ends at {push.start + push.duration:g} s; the run '
+                f'takes {duration:g} s.',
+                kind='push_outside_run',
+                end=push.start + push.duration,
+                duration=duration,
+            )
+    return ticks
 
 
 def step_or_fall(plant: SeesawPlant, torques: Array, push: Array | None) -> str:

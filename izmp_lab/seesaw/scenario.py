@@ -14,7 +14,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
-from izmp_lab.seesaw.closed_loop import TICK, SeesawRun, balance_on_seesaw
+from izmp_lab.seesaw.closed_loop import TICK, SeesawRun, balance_on_seesaw, ticks_of
 from izmp_lab.seesaw.controller import MomentumController
 from izmp_lab.seesaw.kkt_plant import KktPlant
 from izmp_lab.seesaw.loop_check import LoopCheck, require_stable
@@ -155,6 +155,7 @@ def simulate_seesaw(
     if plant not in PLANTS:
         raise UnknownNameError('plant', plant, PLANTS)
     BagWriter(bag, storage, overwrite)  # refuses a place that is taken
+    ticks_of(duration, pushes)  # refuses what cannot be before the loop is checked
     check, robot = require_stable(controller, TICK), controller.robot
 
     def files(run: SeesawRun) -> dict[str, str]:
