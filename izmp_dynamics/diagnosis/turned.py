@@ -21,7 +21,8 @@ EXPLAINED = 0.2
 """Share of the square of a difference that an explanation may leave [-]."""
 
 RELATED = 2.0 / 3.0
-"""Correlation of turned forces from which on a turn is one, whatever its angle [-]."""
+"""Correlation with the motion over the feet from which on a turn is one, whatever its angle: late
+force sensors show such a turn, too [-]."""
 
 OVER, LONGEST = 0.05, int(60e9)
 """Half-width of the triangle over which they are averaged [s]; time that is looked at [ns]."""
@@ -65,7 +66,7 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
         references += [('the force sensors', measured, axes) for axes in (of_root, of_ground)]
     for name, force, axes in references:
         by_imu, wanted = (rotated(axes[even], (f - by_joints)[even]) for f in (moved, force))
-        turn = _turn(by_imu, wanted, LEAST_SWAY * weight)
+        turn = _turn(by_imu, wanted, LEAST_SWAY * weight, force is carried)
         if abs(turn) >= TURNED:
             yield Finding(
                 'imu_turned',
@@ -78,7 +79,7 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
             return
 
 
-def _turn(given: Array, wanted: Array, least: float) -> float:
+def _turn(given: Array, wanted: Array, least: float, over_feet: bool) -> float:
     """Angle by which vectors (K, 2) are turned against others [°]; 0 if that explains little."""
     known = np.isfinite(given + wanted).all(axis=1)
     if not known.any():
@@ -87,8 +88,9 @@ def _turn(given: Array, wanted: Array, least: float) -> float:
     along = float(np.sum(x * y))
     across = float(np.sum(x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]))
     both = float(np.sum(x * x + y * y))
-    related = 2.0 * float(np.hypot(along, across))
-    if both - 2.0 * along < len(x) * least**2 or related < RELATED * both:
+    off, related = both - 2.0 * along, 2.0 * float(np.hypot(along, across))
+    explains = both - related <= EXPLAINED * off or (over_feet and related >= RELATED * both)
+    if off < len(x) * least**2 or not explains:
         return 0.0
     return float(np.degrees(np.arctan2(across, along)))
 

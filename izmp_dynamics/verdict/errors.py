@@ -11,8 +11,8 @@ median, by a covariance that single events don't change. Real signals have large
 covariance says, as after each touch-down. So an event stands out only if it is also so many times
 as large as the largest that does not, and if there are not many of its kind around it: the errors
 of a recording are compared with each other. Those of a robot that stands say nothing of those of
-one that walks: compared are instants of motion of a like kind, and in a walk nothing stands out of
-too few other steps.
+one that walks: compared are instants of motion of a like kind, and in a walk an event must be the
+larger, the fewer other steps are known.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.posture import MOTION_REACH
-from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
+from izmp_dynamics.verdict.scene import LANDING, Scene
+from izmp_dynamics.verdict.timeline import WINDOW, Indices, Mask, running_sum
 
 CONFIDENCE = 0.95
 """Share of the time in which the averaged point is within its uncertainty."""
@@ -311,20 +311,24 @@ def significance(
     speed, exchanged, reach = moves or Moves(0.0 * time, np.zeros(len(time), np.bool_), 0.0)
     speed = np.nan_to_num(speed)
     least = _like(time, begins - reach - MOTION_REACH, speed)
-    seen = _steps_seen(time, begins - reach, exchanged, finite_rows(calm))
+    rare = _few_steps(time, np.array(events), reach, exchanged, finite_rows(calm))
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
-    for rows, slowest in {*zip(lengths.tolist(), least.tolist(), strict=True)}:
-        others = means_of(calm, rows, speed >= slowest)
+    number = np.where(rare > 1.0, np.arange(len(events)), -1)
+    kinds = zip(lengths.tolist(), least.tolist(), number.tolist(), strict=True)
+    for rows, slowest, alone in {*kinds}:
+        rest = calm if alone < 0 else _without(values, left_out, events[alone])
+        others = means_of(rest, rows, speed >= slowest)
         if len(others) < rows:
             continue  # nothing to compare with
         background = Background.of(others, floor)
         largest = float(background.sizes(others).max())
-        for k in np.flatnonzero((lengths == rows) & (least == slowest)).tolist():
+        same = (lengths == rows) & (least == slowest) & (rare <= 1.0)
+        for k in np.flatnonzero(same).tolist() if alone < 0 else [alone]:
             within = values[slice(*events[k])]
             within = within[finite_rows(within)]
             if len(within):
                 sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
-                elsewhere[k] = largest if seen[k] else np.inf
+                elsewhere[k] = rare[k] * max(largest, LEAST_SIGMA / RATIO)
     stands_out = np.zeros(len(events), dtype=bool)
     bar = 0.0
     for k in np.argsort(sizes, kind='stable').tolist():
@@ -346,15 +350,33 @@ def _like(time: Array, begins: Array, motion: Array) -> Array:
     return np.where(speed > STILL, 2.0 ** np.floor(np.log2(np.maximum(speed, STILL)) - 1.0), 0.0)
 
 
-def _steps_seen(time: Array, begins: Array, exchanged: Mask, calm: Mask) -> Mask:
-    """(E,) whether events are outside a walk, or more than `MOST` exchanges of load are calm."""
-    first, stop = (np.searchsorted(time, begins - before) for before in (WALKS, 0.0))
-    count = running_sum(exchanged)
+def _without(values: Array, left_out: Mask | None, event: tuple[int, int]) -> Array:
+    """Values (K, d), NaN in an event and where they are left out."""
+    rest = np.array(values)
+    if left_out is not None:
+        rest[left_out] = np.nan
+    rest[slice(*event)] = np.nan
+    return rest
+
+
+def _few_steps(time: Array, rows: Indices, reach: float, exchanged: Mask, calm: Mask) -> Array:
+    """How many times as large as otherwise (E,) events must be, as few steps are known [-].
+
+    1 outside a walk, and with more than `MOST` calm exchanges of load besides. In a walk feet land
+    or lift off before an event; a push makes one do so later. What lasts for steps is a walk.
+    """
     edges = np.flatnonzero(np.diff(exchanged, prepend=False, append=False)).reshape(-1, 2)
+    spread = reach + LANDING + WINDOW / 2  # so long before an exchange its rows may begin
+    begins, count = time[rows[:, 0]] - spread, running_sum(exchanged)
+    first, stop = (np.searchsorted(time, begins - before) for before in (WALKS, 0.0))
+    within = np.searchsorted(edges[:, 1], rows[:, 1], 'right')
+    within -= np.searchsorted(edges[:, 0], rows[:, 0])
     unknown = running_sum(~calm)
-    free = int(np.count_nonzero(unknown[edges[:, 1]] == unknown[edges[:, 0]]))
-    seen: Mask = (count[stop] == count[first]) | (free > MOST)
-    return seen
+    free = np.count_nonzero(unknown[edges[:, 1]] == unknown[edges[:, 0]])
+    few = max((MOST + 1) / (free + 1), 1.0)
+    rare = np.where(count[stop] > count[first], few, 1.0)
+    rare[within > 1] = 1.0 if free > MOST else np.inf
+    return rare
 
 
 @dataclass(frozen=True)
