@@ -102,18 +102,18 @@ def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
         ground: (F, 6) sums of force [N] and moment about the world's origin [N·m], added to.
     """
     wrench = np.empty(6)
-    contacts = data.contact
-    geoms, frames, points = contacts.geom, contacts.frame, contacts.pos
-    for index in range(data.ncon):
-        sign, foot = 1.0, plant.soles.get(int(geoms[index, 1]))
+    contacts, soles = data.contact, plant.soles
+    frames, points = contacts.frame.reshape(-1, 3, 3), contacts.pos.tolist()
+    for index, (first, second) in enumerate(contacts.geom.tolist()):
+        sign, foot = 1.0, soles.get(second)
         if foot is None:  # the force of a contact acts on its second geom
-            sign, foot = -1.0, plant.soles.get(int(geoms[index, 0]))
+            sign, foot = -1.0, soles.get(first)
         if foot is None:
             continue
         mujoco.mj_contactForce(plant.model, data, index, wrench)
-        force = sign * wrench[:3] @ frames[index].reshape(3, 3)
+        force = sign * wrench[:3] @ frames[index]
         ground[foot, :3] += force
-        (x, y, z), (fx, fy, fz) = points[index].tolist(), force.tolist()
+        (x, y, z), (fx, fy, fz) = points[index], force.tolist()
         ground[foot, 3:] += (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx)
 
 
