@@ -279,15 +279,16 @@ def test_what_is_no_result_is_refused(result, tmp_path):
     del report['events']
     (older / 'report.json').write_text(json.dumps(report))
     assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'run izmp replay again')
+    sound = json.loads((result / 'report.json').read_text())
     for damage in (
         {'events': [{'begin': 0.0}]},
         {'feet': 7},
-        {'verdict': {}},
+        {'verdict': {key: each for key, each in sound['verdict'].items() if key != 'margin_of'}},
+        {'verdict': sound['verdict'] | {'margin': '56 mm'}},
         {'duration': None},
         {'start_stamp': 1e400},
     ):
-        report = json.loads((result / 'report.json').read_text()) | damage
-        (older / 'report.json').write_text(json.dumps(report))
+        (older / 'report.json').write_text(json.dumps(sound | damage))
         assert_refused(izmp(*given, older, '-o', tmp_path / 'out'), 'is damaged')
     assert not (tmp_path / 'out').exists()
     assert_refused(izmp(*given, result, '-o', tmp_path / 'page.html'), 'the name of a page')

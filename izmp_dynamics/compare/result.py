@@ -181,9 +181,17 @@ def _is_whole(report: Mapping[str, Any]) -> bool:
     kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
              'root': str, 'robot': str, 'duration': float | int, 'weight': float | int,
              'start_stamp': int | None}  # fmt: skip
+    number = float | int | None
+    of_verdict = {'reason': str, 'headline': str, 'state': str, 'sentence': str,
+                  'judged_by': str | None, 'margin': number, 'margin_of': str | None,
+                  'uncertainty': number}  # fmt: skip
+
+    def has(value: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
+        return all(key in value and isinstance(value[key], t) for key, t in types.items())
+
     return (
-        all(isinstance(report.get(key), kind) for key, kind in kinds.items())
-        and {'reason', 'headline', 'state', 'judged_by'} <= report['verdict'].keys()
+        has(report, kinds)
+        and has(report['verdict'], of_verdict)
         and all(
             isinstance(each, dict) and isinstance(each.get('name'), str) for each in report['feet']
         )
