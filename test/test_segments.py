@@ -23,7 +23,6 @@ from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig, unit_rates
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.results.topics import TOPICS
-from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.verdict.findings import FORBIDDING
 from izmp_dynamics.verdict.recent import Instant, Recent
 
@@ -147,26 +146,10 @@ def walk(biped31, tmp_path_factory):
 @pytest.fixture(scope='module')
 def signals(walk):
     """With the noise of the paper and encoders of 16 bit, at 500 Hz."""
-    from izmp_lab.simulation.noisy_signals import (
-        SensorErrors,
-        add_noise,
-        sensor_noise,
-        with_errors,
-    )
+    from izmp_lab.studies.segment_units import decimated_signals
 
     run, file = walk
-    noisy = add_noise(run, file, sensor_noise('xsens_mti20'), 1)
-    values = {
-        'joints': with_errors(run, file, SensorErrors(encoder_bits=16)).q,
-        'imu': np.hstack([noisy.imu.angular_velocity, noisy.imu.specific_force]),
-        'orientation': run.imu.orientation_xyzw,
-    }
-    for signal in file.signals():
-        if signal.kind == 'segments':
-            values[signal.name] = noisy.segments[signal.topic]
-        elif 'accelerometers' in signal.kind:
-            values[signal.name] = noisy.accelerometers[signal.topic]
-    return {name: Samples(run.stamps, np.array(each)) for name, each in values.items()}
+    return decimated_signals(run, 1, 16, file)
 
 
 def evaluated(file, signals, **changes):

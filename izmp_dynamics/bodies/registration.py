@@ -87,8 +87,8 @@ def find_imbalance(
 ) -> Shift | None:
     """Find how far the centre of mass of a model is from where the plates say.
 
-    The impulse of moments about a fixed point is the change of angular momentum, so for a time in
-    which plates carry all of the body
+    The impulse of moments about a fixed point is the change of angular momentum (Euler's second
+    law, of the mass as a point), so for a time in which plates carry all of the body
 
         ∫ Fz cop dt = m g ∫ c dt + m [c ż − c_z ċ],
 

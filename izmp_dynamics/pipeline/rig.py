@@ -132,6 +132,8 @@ class Rig:
 def unit_rates(rig: Rig, q: Array, qd: Array, omega: Array, units: Array) -> Array:
     """Angular velocities by units on other links, and by root and joints.
 
+    The latter as in the outward recursion of MR-AD (Gießler & Waltersberger 2023, eqs. 15–20).
+
     Args:
         rig: the robot.
         q: (K, n) joint positions.

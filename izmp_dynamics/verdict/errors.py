@@ -283,7 +283,7 @@ def significance(
     events: list[tuple[int, int]],
     floor: float,
     left_out: Mask | None = None,
-    moves: 'Moves | None' = None,
+    moves: Moves | None = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
@@ -342,7 +342,7 @@ def significance(
 def _like(time: Array, begins: Array, motion: Array) -> Array:
     """From which speed on (E,) motion (K,) is of the kind before events: about half of that [m/s].
 
-    A power of two, so that few kinds are told apart; 0 before what befalls a robot that stands.
+    Rounded down to a power of two, so that events share backgrounds; 0 where the robot stands.
     """
     first, stop = (np.searchsorted(time, begins - before) for before in (BEFORE, 0.0))
     total = running_sum(motion**2)

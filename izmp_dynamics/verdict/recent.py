@@ -45,9 +45,8 @@ OF_FORCES = (
 )  # fmt: skip
 """Those of `izmp check`."""
 
-
 _UNITS_STEP = 8
-"""Every so-manieth instant tells how units turn."""
+"""Decimation of the instants at which rates of units are compared [-]."""
 
 
 class Instant(NamedTuple):

@@ -84,7 +84,7 @@ def _digest() -> str:
 
 
 class _Walk:
-    """A walk of biped31, whose joints and links all have a unit; ideal signals at 500 Hz."""
+    """A walk of biped31 with a unit on every link; ideal signals at 500 Hz."""
 
     def __init__(self, steps: int) -> None:
         with TemporaryDirectory() as folder:
@@ -135,7 +135,7 @@ def errors_with(steps: int, kind: str, rate: int, bits: int) -> Arrays:
         walks, and of its standard deviation as `pipeline.uncertainty` predicts it.
     """
     walk = _Walk(steps)
-    signals = _sampled(walk.run, SIMULATED // rate, bits, walk.file)
+    signals = decimated_signals(walk.run, SIMULATED // rate, bits, walk.file)
     return {'error': walk.score(signals, walk.units(kind), rate, bits)}
 
 
@@ -154,7 +154,7 @@ def added_one_by_one(steps: int, kind: str, by: str, most: int, links: list[str]
         `links` (N,) the order, and `error` (N + 1, 2, 2) [m] with 0 to N of them.
     """
     walk = _Walk(steps)
-    signals = _sampled(walk.run, 4, 16, walk.file)
+    signals = decimated_signals(walk.run, 4, 16, walk.file)
     left = [unit for unit in walk.units(kind) if not links or unit.link in links]
     chosen: tuple[SegmentUnit, ...] = ()
     errors = [walk.score(signals, (), SIMULATED // 4, 16)]
@@ -167,8 +167,21 @@ def added_one_by_one(steps: int, kind: str, by: str, most: int, links: list[str]
     return {'links': np.array([unit.link for unit in chosen]), 'error': np.array(errors)}
 
 
-def _sampled(run: SimulatedRun, every: int, bits: int, file: RobotFile) -> dict[str, Samples]:
-    """Signals of every so-manieth sample, with noise and steps of the encoders."""
+def decimated_signals(
+    run: SimulatedRun, every: int, bits: int, file: RobotFile
+) -> dict[str, Samples]:
+    """Simulated signals, decimated, with the noise of the paper and quantised joint positions.
+
+    Args:
+        run: ideal signals.
+        every: factor of the decimation.
+        bits: of the encoders.
+        file: robot file, whose units measure.
+
+    Returns:
+        As `Evaluator.push` takes them, in SI units: positions (T, n), IMUs (T, 6) ω and φ, units
+        and accelerometers likewise, wrenches of the feet (T, 6).
+    """
     rows = slice(None, None, every)
     thinned: dict[str, Any] = {
         name: {topic: values[rows] for topic, values in getattr(run, name).items()}
