@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import rotated, rotated_back
+from izmp_dynamics.diagnosis.legs import usual_step
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.stability.support_polygon import plane_axes
@@ -42,7 +43,7 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
         return
     rows = slice(int(np.searchsorted(evaluation.stamps, evaluation.stamps[0] + LONGEST)))
     stamps, mass = evaluation.stamps[rows], evaluation.total_mass
-    step = float(np.median(np.diff(stamps))) / NANOSECONDS
+    step = usual_step(evaluation)
     n = max(1, round(OVER / step))
     upright = evaluation.normal[rows][np.isfinite(evaluation.normal[rows]).all(axis=1)].sum(axis=0)
     if len(stamps) <= 2 * n or not upright.any():

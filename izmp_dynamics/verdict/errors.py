@@ -16,6 +16,7 @@ larger, the fewer other steps are known.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -313,22 +314,26 @@ def significance(
     least = _like(time, begins - reach - MOTION_REACH, speed)
     rare = _few_steps(time, np.array(events), reach, exchanged, finite_rows(calm))
     lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
-    number = np.where(rare > 1.0, np.arange(len(events)), -1)
-    kinds = zip(lengths.tolist(), least.tolist(), number.tolist(), strict=True)
-    for rows, slowest, alone in {*kinds}:
-        rest = calm if alone < 0 else _without(values, left_out, events[alone])
+
+    @cache
+    def background(
+        rows: int, slowest: float, alone: int | None
+    ) -> tuple[Background, float] | None:
+        rest = calm if alone is None else _without(values, left_out, events[alone])
         others = means_of(rest, rows, speed >= slowest)
         if len(others) < rows:
-            continue  # nothing to compare with
-        background = Background.of(others, floor)
-        largest = float(background.sizes(others).max())
-        same = (lengths == rows) & (least == slowest) & (rare <= 1.0)
-        for k in np.flatnonzero(same).tolist() if alone < 0 else [alone]:
-            within = values[slice(*events[k])]
-            within = within[finite_rows(within)]
-            if len(within):
-                sizes[k] = background.sizes(within.mean(axis=0)[None])[0]
-                elsewhere[k] = rare[k] * max(largest, LEAST_SIGMA / RATIO)
+            return None  # nothing to compare with
+        found = Background.of(others, floor)
+        return found, float(found.sizes(others).max())
+
+    for k, event in enumerate(events):
+        compared = background(int(lengths[k]), float(least[k]), k if rare[k] > 1.0 else None)
+        within = values[slice(*event)]
+        within = within[finite_rows(within)]
+        if compared is not None and len(within):
+            others, largest = compared
+            sizes[k] = others.sizes(within.mean(axis=0)[None])[0]
+            elsewhere[k] = rare[k] * max(largest, LEAST_SIGMA / RATIO)
     stands_out = np.zeros(len(events), dtype=bool)
     bar = 0.0
     for k in np.argsort(sizes, kind='stable').tolist():
