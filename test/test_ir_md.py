@@ -181,15 +181,3 @@ def test_the_longest_step_follows_from_the_instants_themselves(model, step):
     known = np.isfinite(np.concatenate(parts)).all(axis=1)
     assert len(known) == len(stamps)
     assert np.flatnonzero(~known).tolist() == [0, 44, 45, 59]
-
-
-def test_a_repeated_stamp_begins_a_new_series(model):
-    """It costs the instants around it, and not all that follow."""
-    ir_md = IrMd(model, 9.81)
-    stamps = np.concatenate([np.arange(1, 50), [49], np.arange(50, 100)]) * 10_000_000
-    rows = np.zeros((1, 3))
-    results = [
-        ir_md.extend(stamps[k : k + 1], Momentum(rows, rows, rows), 0.05) for k in range(100)
-    ]
-    found = np.concatenate([wrench.force[:, 2] for _, wrench, _ in results])
-    assert np.isfinite(found).sum() >= 94

@@ -88,7 +88,7 @@ def test_joints_published_together_are_those_of_acd():
     assert not stage.faults
     check_truth(joints, 1e-3)
     acd = ActuatorDifferentiator(stage.model.joint_names, 0.01)
-    assert_equal(joints, acd.batch(messages.stamps, messages.values)[0])
+    assert_equal(joints, acd.batch(messages.stamps, messages.values))
 
 
 def test_a_slower_publisher_is_interpolated_at_its_own_pace():

@@ -31,7 +31,7 @@ def clock(rows=300):
 def test_pose_and_velocity_of_the_root_not_of_the_gps(method: str) -> None:
     stamps = clock()
     position, velocity, R, gps = motion(stamps)
-    pose, _ = Localizer(ARM, 0.002, method=method).batch(stamps, gps, R)
+    pose = Localizer(ARM, 0.002, method=method).batch(stamps, gps, R)
     rows = np.searchsorted(stamps, pose.stamps)
     np.testing.assert_allclose(pose.world_p_root, position[rows], atol=1e-14)
     np.testing.assert_array_equal(pose.world_R_root, R[rows])
@@ -44,7 +44,7 @@ def test_pose_and_velocity_of_the_root_not_of_the_gps(method: str) -> None:
 def test_papers_quotient_is_stamped_with_the_newer_sample() -> None:
     stamps = clock(10)
     position, _, R, gps = motion(stamps)
-    pose, _ = Localizer(ARM, 0.002, method='paper').batch(stamps, gps, R)
+    pose = Localizer(ARM, 0.002, method='paper').batch(stamps, gps, R)
     np.testing.assert_array_equal(pose.stamps, stamps[1:])
     np.testing.assert_allclose(pose.linear_velocity, np.diff(position, axis=0) / 0.002, atol=1e-11)
 
@@ -53,7 +53,7 @@ def test_missing_values_are_invalid() -> None:
     stamps = clock(20)
     _, _, R, gps = motion(stamps)
     gps[5], R[12, 1, 1] = np.inf, np.nan
-    pose, _ = Localizer(ARM, 0.002).batch(stamps, gps, R)
+    pose = Localizer(ARM, 0.002).batch(stamps, gps, R)
     assert set(stamps[[4, 5, 6, 11, 12, 13]]) == set(pose.stamps[~pose.valid])
 
 

@@ -88,9 +88,9 @@ def test_a_batch_has_the_bits_of_its_states_one_by_one(monkeypatch, threads):
 
 def test_no_layout_of_states_is_compiled_anew():
     model = load_model(urdf())
-    mr_ad_batch.compile_batch()
     states = np.zeros((2 * mr_ad_batch.LANES, kernels.ROOT + 3 * model.dof))
     states[:, 2] = 9.81
+    mr_ad_batch.mr_ad_batch(model.joints, model.bodies, states)
     states.setflags(write=False)
     before = len(mr_ad_batch._mr_ad_lanes.signatures)
     assert before

@@ -26,7 +26,7 @@ def observed(method):
     fixes = position + turn.apply(ARM) + random.normal(0.0, sigma_p, position.shape)
     tilt = Rotation.from_rotvec(random.normal(0.0, sigma_t, position.shape))
     R = (tilt * turn).as_matrix()
-    poses, _ = Localizer(ARM, PERIOD, method=method).batch(stamps, fixes, R)
+    poses = Localizer(ARM, PERIOD, method=method).batch(stamps, fixes, R)
     rows = np.searchsorted(stamps, poses.stamps)
     middle = np.arange(1, len(rows), 3)  # no two share a sample
     rows = rows[middle]

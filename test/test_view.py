@@ -22,7 +22,6 @@ from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.nodes.messages import header, quaternion_of
 from izmp_dynamics.nodes.qos import EVENTS, RESULT, SENSOR
 from izmp_dynamics.nodes.view import View
-from izmp_dynamics.stability.support_polygon import Outline
 
 from .chromium import chromium
 from .conftest import REPOSITORY
@@ -88,8 +87,7 @@ class Robot:
         up = np.array([0.0, 0.0, -0.9])
         wrench = np.array([0.0, 0.0, 9.81 * self.model.total_mass, 0.0, 0.0, 0.0])
         joints = np.full(self.model.dof, 0.1)
-        outline = Outline.of([SOLES], np.array([0.0, 0.0, 1.0]), up)
-        self.markers.show(self.stamp, joints, up, None, outline, wrench)
+        self.markers.show(self.stamp, joints, up, None, SOLES, wrench)
 
 
 @pytest.fixture(scope='module')

@@ -136,21 +136,39 @@ Kind = TypeVar('Kind', bound='Record')
 
 
 class Record:
-    """Base of dataclasses whose fields are arrays of K rows each, one row per instant."""
+    """Base of dataclasses whose fields are arrays of K rows each, one row per instant.
+
+    Fields may also be such records, and dictionaries of arrays; others hold for all instants.
+    """
 
     __match_args__: ClassVar[tuple[str, ...]]  # the names of the fields; a dataclass sets it
 
     def __len__(self) -> int:
-        return len(getattr(self, self.__match_args__[0]))
+        return len(self._parts()[0])
+
+    def _parts(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__match_args__]
 
     def select(self: Kind, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Kind:
         """Return the instants that `rows` selects: a mask (K,), indices (k,) or a slice."""
-        return type(self)(*[getattr(self, name)[rows] for name in self.__match_args__])
+        return type(self)(*[_selected(part, rows) for part in self._parts()])
 
     @classmethod
     def joined(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
         """Return the instants of all parts, one after the other; there is at least one part."""
-        columns: list[Any] = [
-            np.concatenate([getattr(part, name) for part in parts]) for name in cls.__match_args__
-        ]
-        return cls(*columns)
+        return cls(*map(_joined, zip(*(part._parts() for part in parts), strict=True)))
+
+
+def _selected(part: Any, rows: Any) -> Any:
+    if isinstance(part, Record):
+        return part.select(rows)
+    if isinstance(part, dict):
+        return {name: values[rows] for name, values in part.items()}
+    return part[rows] if isinstance(part, np.ndarray) else part
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    first = parts[0]
+    if isinstance(first, Record):
+        return first.joined(parts)
+    return np.concatenate(parts) if isinstance(first, np.ndarray) else first

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.dynamics.mr_ad_batch import compile_batch, mr_ad_batch
+from izmp_dynamics.dynamics.mr_ad_batch import mr_ad_batch
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import RobotModel
 
@@ -119,7 +119,6 @@ def regressor(model: RobotModel, inertias: tuple[LinkInertia, ...], states: Arra
     Returns:
         (K, 6, L, 10).
     """
-    compile_batch()
     bodies = model.bodies.copy()
     bodies[:, MASS:MULTIPLIER] = 0.0
     columns = np.empty((len(states), 6, len(inertias), SIZE))

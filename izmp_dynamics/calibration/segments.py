@@ -21,7 +21,6 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.calibration.inertias import LinkInertia
-from izmp_dynamics.dynamics.mr_ad_batch import compile_batch
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import (
@@ -423,7 +422,6 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
         links: its links with mass.
         cutoff: of the filter [Hz].
     """
-    compile_batch()
     joints, imu = (
         SmoothSignal(samples, cutoff, segment.begin) for samples in (segment.joints, segment.imu)
     )

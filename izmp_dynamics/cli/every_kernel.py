@@ -24,7 +24,6 @@ from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.pipeline.root import accelerometer_array
 from izmp_dynamics.pipeline.standstill import compile_stages, standstill
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
-from izmp_dynamics.signals.stamps import screen_stamps
 from izmp_dynamics.stability.support_polygon import outlines
 
 _FIELDS = {
@@ -58,11 +57,10 @@ def compile_every_kernel() -> None:
             izmp_covariance(evaluator, piece, speeds=joint_speeds(evaluator.joints.groups, None))
         model.com(np.zeros(model.dof))
         LinkTransforms(model)
-        MrAd(model, [1])
+        MrAd(model, [1]).of_states(np.zeros((1, 9 + 3 * model.dof)), np.zeros((1, 1, 9)))
         one, array = np.ones(1, dtype=np.int64), accelerometer_array(rig)
         readings = {mount.name: np.zeros((1, 3)) for mount in (rig.imu, *rig.accelerometers)}
         array.batch(one, np.zeros((1, 3)), readings)
-        screen_stamps(one)
         nowhere = np.zeros((1, 3))
         outlines((nowhere[None],), np.ones((1, 1), np.bool_), nowhere, nowhere)
         _check_recording(rig)

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, cross
 
 
 @dataclass(frozen=True)
-class ContactWrench:
+class ContactWrench(Record):
     """Contact wrenches at one instant or at T instants.
 
     Attributes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps, cross
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
@@ -20,7 +21,7 @@ from izmp_dynamics.signals.differences import backward_quotient, central_quotien
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Record):
     """Momentum of the robot in the world at T instants.
 
     Attributes:
@@ -45,17 +46,9 @@ class IrMd:
     """
 
     def __init__(self, model: RobotModel, gravity: float, difference: str = 'central') -> None:
-        kernels.compile_kernels()
         self.model = model
         self.gravity = np.array([0.0, 0.0, -gravity])
         self.difference = difference
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the momenta of the stream."""
-        self._stamps: Stamps = np.empty(0, dtype=np.int64)
-        self._momenta: Array = np.empty((0, 9))
-        self._next = 0
 
     def momentum(
         self,
@@ -100,45 +93,3 @@ class IrMd:
             rates, _ = backward_quotient(stamps, both, max_gap)
         weight = self.model.total_mass * self.gravity
         return ContactWrench(rates[:, :3] - weight, rates[:, 3:] - cross(momentum.com, weight))
-
-    def extend(
-        self, stamps: Stamps, momentum: Momentum, max_gap: float
-    ) -> tuple[Stamps, ContactWrench, Array]:
-        """Take the momenta at the next instants of a stream.
-
-        Args:
-            stamps: (T,) instants [ns]; if they are not later than those before, a new series.
-            momentum: at those instants; NaN where it is not known.
-            max_gap: longest step that is differenced across [s].
-
-        Returns:
-            The K instants that no further one can change [ns], the contact wrenches there as
-            `batch` gives them, and the centre of mass (K, 3) in the world [m].
-        """
-        if len(stamps) and len(self._stamps) and stamps[0] <= self._stamps[-1]:
-            self.reset()
-        self._stamps = np.concatenate([self._stamps, stamps])
-        self._momenta = np.concatenate([self._momenta, _columns(momentum)])
-        behind = 1 if self.difference == 'central' else 0
-        return self._hand_out(len(self._stamps) - behind, max_gap)
-
-    def flush(self, max_gap: float) -> tuple[Stamps, ContactWrench, Array]:
-        """Return what is left at the end of the stream, as `extend`, and forget all."""
-        left = self._hand_out(len(self._stamps), max_gap)
-        self.reset()
-        return left
-
-    def _hand_out(self, end: int, max_gap: float) -> tuple[Stamps, ContactWrench, Array]:
-        new = slice(self._next, max(end, self._next))
-        window = Momentum(*np.split(self._momenta, 3, axis=1))
-        wrench = self.batch(self._stamps, window, max_gap)
-        done = self._stamps[new], ContactWrench(wrench.force[new], wrench.moment[new])
-        com = window.com[new]
-        old = max(0, new.stop - 1)
-        self._stamps, self._momenta = self._stamps[old:], self._momenta[old:]
-        self._next = new.stop - old
-        return *done, com
-
-
-def _columns(momentum: Momentum) -> Array:
-    return np.hstack([momentum.linear, momentum.angular, momentum.com])

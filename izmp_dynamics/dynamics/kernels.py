@@ -4,17 +4,12 @@
 
 Everything is in root axes. The arguments are packed (two arrays of constants, one of the
 state, one of work space) because unpacking Python arguments costs as much as the mathematics.
-
-Compiling takes some seconds once per version; the result is cached on disk.
-`compile_kernels` does it on demand, so that no first sample of a running system waits for it.
 """
-
-import functools
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Indices, frozen
-from izmp_dynamics.base.kernel import announced_compilation, inlined, kernel
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import (
     Vector,
     add,
@@ -26,7 +21,6 @@ from izmp_dynamics.base.vectors import (
     vector,
 )
 from izmp_dynamics.model.body_layout import (
-    BODY,
     DRIVER,
     FIRST_MOMENT,
     INERTIA,
@@ -281,17 +275,3 @@ def momentum_in_world(joints: Indices, bodies: Array, motions: Array) -> Array:
         store(out[t], 3, add(rotate(motion, vector(own, 3)), cross(position, linear)))
         store(out[t], 6, add(scale(1.0 / mass, rotate(motion, vector(own, 6))), position))
     return out
-
-
-@functools.cache
-def compile_kernels() -> None:
-    """Compile all kernels now, or load them from the cache.
-
-    Without this the first call of each kernel would wait for the compiler.
-    """
-    joints, bodies = frozen([[-1, 0, 0]], np.int64), frozen(np.zeros((1, BODY)))
-    state, work, out = np.zeros(ROOT), np.empty((1, WORK)), np.empty(9)
-    with announced_compilation():
-        mr_ad(joints, bodies, state, work, out)
-        momentum(joints, bodies, state[:MOMENTUM_ROOT], work, out)
-        momentum_in_world(joints, bodies, np.zeros((1, MOTIONS + MOMENTUM_ROOT)))

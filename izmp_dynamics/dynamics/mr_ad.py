@@ -17,7 +17,7 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.dynamics import kernels
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad_batch import FEW, compile_batch, mr_ad_batch
+from izmp_dynamics.dynamics.mr_ad_batch import FEW, mr_ad_batch
 from izmp_dynamics.model.kinematic_tree import KinematicTree, kdl
 from izmp_dynamics.model.robot_model import RobotModel
 
@@ -25,8 +25,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 class MrAd:
     """Contact wrench and centre of mass from the kinematic state.
 
-    Making one compiles the kernels if need be, which takes seconds. `update` reuses its work
-    arrays: an instance belongs to one thread. (Paper, eqs. 12 to 20.)
+    `update` reuses its work arrays: an instance belongs to one thread. (Paper, eqs. 12 to 20.)
 
     Args:
         model: the robot; the reference point is the origin of its root link.
@@ -34,8 +33,6 @@ class MrAd:
     """
 
     def __init__(self, model: RobotModel, measured: Sequence[int] = ()) -> None:
-        kernels.compile_kernels()
-        compile_batch()
         self.model = model
         self._state = np.empty(kernels.ROOT + 3 * model.dof)
         self._work = np.empty((len(model.joints), kernels.WORK))
@@ -43,9 +40,6 @@ class MrAd:
         self._q_shape = (model.dof,)
         self._carried = np.full(len(model.joints), -1)
         self._carried[list(measured)] = np.arange(len(measured))
-        if measured:
-            empty = np.empty((0, len(self._state)))
-            self._with_units(empty, np.empty((0, len(measured), kernels.ROOT)))
 
     def update(
         self,

@@ -5,14 +5,13 @@ SIMD code. The formulas and the order of their operations are those of the other
 the results, bit for bit.
 """
 
-import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Indices, frozen
-from izmp_dynamics.base.kernel import announced_compilation, kernel_without_gil
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.kernel import kernel_without_gil
 from izmp_dynamics.base.vectors import FAR, near_sin_cos
 from izmp_dynamics.dynamics.kernels import (
     MOTION,
@@ -23,7 +22,6 @@ from izmp_dynamics.dynamics.kernels import (
     mr_ad,
 )
 from izmp_dynamics.model.body_layout import (
-    BODY,
     DRIVER,
     KIND,
     MULTIPLIER,
@@ -76,15 +74,6 @@ def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
         for _ in pool.map(lambda p: _mr_ad_lanes(joints, bodies, states[p], out[p]), parts):
             pass
     return out
-
-
-@functools.cache
-def compile_batch() -> None:
-    """Compile the kernel of `mr_ad_batch` now, or load it from the cache."""
-    joints, bodies = frozen([[-1, 0, 0]], np.int64), frozen(np.zeros((1, BODY)))
-    with announced_compilation():
-        for count in (1, LANES):
-            mr_ad_batch(joints, bodies, np.zeros((count, ROOT)))
 
 
 @kernel_without_gil

@@ -25,11 +25,12 @@ of their sensors; what r scatters beyond both is of the model, so of MR-AD.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.estimation.push import LEAST_PART, NO_NOISE, Mask
@@ -74,7 +75,7 @@ _OUTLYING = 3.0  # cells that scatter by more times the median tell nothing
 
 
 @dataclass(frozen=True)
-class Fused:
+class Fused(Record):
     """Both wrenches at K instants, about the root origin in root axes; NaN: not known.
 
     Attributes:
@@ -94,20 +95,6 @@ class Fused:
     pushed: Mask
     changes: Mask
     point_covariance: Array | None = None
-
-    def select(self, rows: Mask | slice) -> 'Fused':
-        """Return the instants that a mask or a slice selects."""
-        some: dict[str, Any] = {}
-        for field in fields(self):
-            part = getattr(self, field.name)
-            some[field.name] = None if part is None else part[rows]
-        return Fused(**some)
-
-    @classmethod
-    def joined(cls, parts: list['Fused']) -> 'Fused':
-        """Return the instants of one part after the other, before their IZMP is known."""
-        names = [field.name for field in fields(cls)][:-1]
-        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
 
 class Seen(NamedTuple):

@@ -11,7 +11,6 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import header, point
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.stability.support_polygon import Outline
 
 PERIOD = 1.0 / 25.0
 """Time between two pictures [s]."""
@@ -47,7 +46,7 @@ class Markers:
         q: Array,
         izmp: Array | None,
         cop: Array | None,
-        outline: Outline | None,
+        outline: Array | None,
         wrench: Array,
     ) -> None:
         """Draw; what is None is deleted.
@@ -57,13 +56,13 @@ class Markers:
             q: (n,) joint positions.
             izmp: (3,) in the root frame [m].
             cop: (3,) likewise.
-            outline: the support polygon.
+            outline: (C, 3) corners of the support polygon [m].
             wrench: (6,) contact wrench about the root origin.
         """
         self._last = stamp
         length = force_length(self._model)
         arrow = None if izmp is None else [izmp, izmp + length * wrench[:3]]
-        edge = None if outline is None else [*outline.corners, outline.corners[0]]
+        edge = None if outline is None else [*outline, outline[0]]
         marks = {
             'izmp': _ball(_RED, izmp),
             'cop': _ball(_BLUE, cop),

@@ -247,7 +247,7 @@ class VerdictOutputs:
         margin = float(instant.margins['mr_ad'][0])
         outline = instant.ground.outline() if self._margin.wanted else None
         if math.isfinite(margin) and outline is not None:
-            away = _from_edge(point, outline.corners)
+            away = _from_edge(point, outline)
             variance = np.diag([away @ covariance @ away, 0.0, 0.0])
             values = pose_with_covariance(np.array([margin, 0.0, 0.0]), variance)
             self._margin.numbers(stamp, '', values)
@@ -302,8 +302,7 @@ class VerdictOutputs:
                 gap = izmp - cop
                 self._made['gap'].computed(stamp, self.frame.label, lambda: (R @ gap,))
             if outline is not None:
-                corners = outline.corners @ R.T + p
-                self._polygon(polygon_stamped, stamp, self.frame.label, corners)
+                self._polygon(polygon_stamped, stamp, self.frame.label, outline @ R.T + p)
 
         self._when_known(instant, send)
         self._send_nif(stamp, ground.plane.normal[0])

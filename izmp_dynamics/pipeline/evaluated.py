@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.estimation.fusion import Fused
 from izmp_dynamics.pipeline.ground import Ground
@@ -17,7 +18,7 @@ from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class Evaluated(Record):
     """What was computed at K instants of the bus.
 
     NaN stands where there is no value. Unless stated otherwise, everything is in the root frame.
@@ -60,28 +61,6 @@ class Evaluated:
     def stamps(self) -> Stamps:
         """(K,) the instants [ns]."""
         return self.joints.stamps
-
-    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Evaluated':
-        """Return the instants that a mask or a slice selects."""
-
-        def some(quantity: dict[str, Array]) -> dict[str, Array]:
-            return {name: values[rows] for name, values in quantity.items()}
-
-        return Evaluated(
-            self.joints.select(rows),
-            self.root.select(rows),
-            self.world.rows(rows),
-            self.up[rows],
-            self.com[rows],
-            some(self.wrenches),
-            some(self.points),
-            some(self.margins),
-            self.ground.select(rows),
-            None if self.fall is None else self.fall.select(rows),
-            None if self.units is None else self.units[rows],
-            None if self.feet is None else self.feet[rows],
-            None if self.fused is None else self.fused.select(rows),
-        )
 
     @property
     def plane(self) -> GroundPlane:

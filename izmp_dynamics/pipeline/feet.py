@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.pipeline.unloaded import FeetSeen, UnloadedFeet
-from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
+from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
@@ -204,7 +204,7 @@ class FootImuStage(Stage):
     def __init__(self, rig: Rig, foot: FootRig, streams: Streams) -> None:
         assert foot.sole_R_imu is not None
         self._R = foot.sole_R_imu
-        self._rest = FootRest(gravity=rig.robot.gravity)
+        self._gravity = rig.robot.gravity
         self.stream = streams.make(
             f'foot_imus[{foot.name}]', 6, largest=LARGEST_MOTION, correction=foot.imu_correction
         )
@@ -244,10 +244,9 @@ class FootImuStage(Stage):
         if self.stream.period is not None:
             self.flush()
 
-    def evaluate(self, instants: Stamps) -> FootTilt:
-        """Give the vertical at decided instants (K,) [ns]; not known while the foot moves."""
-        paired = self._verticals.at(instants)  # a foot that moves is no fault: nothing to count
-        return FootTilt(paired.values, paired.valid)
+    def evaluate(self, instants: Stamps) -> Array:
+        """Give the vertical (K, 3) at decided instants (K,) [ns]; NaN while the foot moves."""
+        return self._verticals.at(instants).values  # that it moves is no fault: nothing to count
 
     def _take(self, usable: Samples) -> None:
         """Find the vertical in the newest samples."""
@@ -258,12 +257,7 @@ class FootImuStage(Stage):
         known = len(self._latest)
         samples = self._latest.followed_by(usable)
         omega, force = samples.values[:, :3] @ self._R.T, samples.values[:, 3:] @ self._R.T
-        tilt = foot_tilt(omega, force, memory, self._rest)
-        self._verticals.append(usable.stamps, tilt.up[known:])
+        up = foot_tilt(omega, force, memory, self._gravity)
+        self._verticals.append(usable.stamps, up[known:])
         self._latest = samples.rows(slice(max(0, len(samples) - memory), None))
         self.stream.buffer.forget(int(usable.stamps[-1]))
-
-
-def no_tilt(count: int) -> FootTilt:
-    """The vertical in a foot without an IMU: not known at `count` instants."""
-    return FootTilt(np.full((count, 3), np.nan), np.zeros(count, dtype=np.bool_))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Indices, all_finite
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.pipeline.feet import FeetState, FootImuStage, no_tilt
+from izmp_dynamics.pipeline.feet import FeetState, FootImuStage
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.world import WorldState
@@ -33,12 +34,12 @@ from izmp_dynamics.stability.ground_plane import (
     plane_of_soles,
     plane_under,
 )
-from izmp_dynamics.stability.support_polygon import Outline, outlines, write_margins
+from izmp_dynamics.stability.support_polygon import outlines, write_margins
 from izmp_dynamics.stability.zmp import least_force, write_points, zero_moment_points
 
 
 @dataclass(frozen=True)
-class Ground:
+class Ground(Record):
     """The ground at K instants, in the root frame; NaN where it is not known.
 
     Attributes:
@@ -80,24 +81,10 @@ class Ground:
         """One per foot."""
         return self.feet.each
 
-    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Ground':
-        """Return the instants that a mask or a slice selects."""
-        wrench, frame = self.feet_wrench, self.frame
-        return Ground(
-            GroundPlane(self.plane.normal[rows], self.plane.point[rows]),
-            self.feet.select(rows),
-            self.loaded[rows],
-            self.shares[rows],
-            self.chances[rows],
-            None if wrench is None else ContactWrench(wrench.force[rows], wrench.moment[rows]),
-            self.minimum_force,
-            None if frame is None else GroundFrame(frame.R[rows], frame.p[rows]),
-        )
-
-    def outline(self, row: int = 0) -> Outline | None:
-        """The support polygon at an instant; None if no foot carries load."""
-        soles = [s.corners[row] for s, on in zip(self.soles, self.loaded[row], strict=True) if on]
-        return Outline.of(soles, self.plane.normal[row], self.plane.point[row])
+    def outline(self) -> Array | None:
+        """(C, 3) corners of the support polygon at the first instant [m]; None without one."""
+        corners, counts = self.outlines()
+        return corners[0, : counts[0]] if counts[0] else None
 
     def outlines(self) -> tuple[Array, Indices]:
         """The support polygons at all K instants, see `support_polygon.outlines`."""
@@ -252,13 +239,10 @@ class GroundStage(Stage):
             return plane_under(feet.soles, feet.most)
         soles, up = feet.soles.each, world.R[:, 2, :]
         if ground.source == 'feet_imus':
-            tilts = tuple(
-                self.imus[foot.name].evaluate(joints.stamps)
-                if foot.name in self.imus
-                else no_tilt(len(joints))
-                for foot in self.rig.feet
-            )
-            plane = plane_of_foot_imus(soles, tilts, up)
+            unknown = np.full((len(joints), 3), np.nan)
+            imus = (self.imus.get(foot.name) for foot in self.rig.feet)
+            ups = tuple(imu.evaluate(joints.stamps) if imu else unknown for imu in imus)
+            plane = plane_of_foot_imus(soles, ups, up)
             self._count_contradictions(plane, feet.most, up)
             return plane
         known = np.asarray(np.isfinite(up).all(axis=1))

@@ -35,14 +35,16 @@ class IrMdStage:
 
     def __init__(self, model: RobotModel, robot: RobotFile) -> None:
         self._ir_md = IrMd(model, robot.gravity, robot.ir_md.difference)
+        self._behind = 1 if robot.ir_md.difference == 'central' else 0
         self._at_least = robot.acd.max_gap
         self.reset()
 
     def reset(self) -> None:
         """Forget all instants and the learned step."""
-        self._ir_md.reset()
         self._max_gap: float | None = None
-        self._waiting: list[tuple[Stamps, Momentum]] = []
+        self._stamps: Stamps = np.empty(0, dtype=np.int64)
+        self._momentum = Momentum(*np.empty((3, 0, 3)))
+        self._next = 0
 
     def push(self, joints: JointKinematics, world: WorldState, angular_velocity: Array) -> Array:
         """Take the next instants.
@@ -59,31 +61,29 @@ class IrMdStage:
         momentum = self._ir_md.momentum(
             world.R, world.p, world.v, angular_velocity, joints.positions, joints.velocities
         )
-        self._waiting.append((joints.stamps, momentum))
-        if self._max_gap is None and sum(len(part[0]) for part in self._waiting) <= LEARNED_STEPS:
+        self._stamps = np.concatenate([self._stamps, joints.stamps])
+        self._momentum = Momentum.joined([self._momentum, momentum])
+        if self._max_gap is None and len(self._stamps) <= LEARNED_STEPS:
             return _NOTHING
-        return self._differenced()
+        return self._differenced(len(self._stamps) - self._behind)
 
     def flush(self) -> Array:
         """Return the wrenches that are left at the end of the stream."""
-        left = [_NOTHING]
-        if self._waiting or self._max_gap is not None:
-            left.append(self._differenced())
-            assert self._max_gap is not None
-            left.append(self._ir_md.flush(self._max_gap)[1].as_array())
+        left = self._differenced(len(self._stamps)) if len(self._stamps) else _NOTHING
         self.reset()
-        return np.concatenate(left)
+        return left
 
-    def _differenced(self) -> Array:
-        """Difference what waits, as the longest step is known or can be learned."""
-        waiting, self._waiting = self._waiting, []
+    def _differenced(self, end: int) -> Array:
+        """Wrenches up to row `end`, as the longest step is known or can be learned."""
         if self._max_gap is None:
-            stamps = np.concatenate([part[0] for part in waiting])
-            steps = np.diff(stamps[: LEARNED_STEPS + 1])
+            steps = np.diff(self._stamps[: LEARNED_STEPS + 1])
             step = float(np.median(steps)) / NANOSECONDS if len(steps) else 0.0
             self._max_gap = max(self._at_least, 2.5 * step)
-        done = [self._ir_md.extend(*part, self._max_gap)[1].as_array() for part in waiting]
-        return np.concatenate([_NOTHING, *done])
+        wrench = self._ir_md.batch(self._stamps, self._momentum, self._max_gap)
+        new, old = slice(self._next, end), slice(max(0, end - 1), None)
+        self._stamps, self._momentum = self._stamps[old], self._momentum.select(old)
+        self._next = end - (old.start or 0)
+        return wrench.select(new).as_array()
 
 
 class Located:
@@ -146,12 +146,12 @@ class Located:
         count = len(self._differenced)
         if not count:
             return 0, []
-        world, of_bus = self._worlds.rows(slice(count)), on_bus[:count]
+        world, of_bus = self._worlds.select(slice(count)), on_bus[:count]
         results = [
             self._with_ir_md(piece, wrenches)
-            for piece, wrenches in self._placed(self._differenced[of_bus], world.rows(of_bus))
+            for piece, wrenches in self._placed(self._differenced[of_bus], world.select(of_bus))
         ]
-        self._worlds = self._worlds.rows(slice(count, None))
+        self._worlds = self._worlds.select(slice(count, None))
         self._differenced = self._differenced[count:]
         self.pushed = max(self.pushed - count, 0)
         return count, results
@@ -173,7 +173,7 @@ class Located:
         if len(new):
             counted = on_bus[self.pushed : decided]
             world = stages.world.evaluate(new.stamps, counted, new.moving)
-            self._worlds = self._worlds.followed_by(world)
+            self._worlds = WorldState.joined([self._worlds, world]) if len(self._worlds) else world
             omega = stages.angular_velocity(new.stamps, new.moving)
             wrenches.append(ir_md.push(new, world, omega))
         if final:
@@ -190,8 +190,8 @@ class Located:
             if count < len(piece.stamps):
                 self._pieces.appendleft(piece.select(slice(count, None)))
                 piece = piece.select(slice(count))
-            yield replace(piece, world=world.rows(slice(count))), in_world[:count]
-            in_world, world = in_world[count:], world.rows(slice(count, None))
+            yield replace(piece, world=world.select(slice(count))), in_world[:count]
+            in_world, world = in_world[count:], world.select(slice(count, None))
 
     def _with_ir_md(self, piece: Evaluated, in_world: Array) -> Evaluated:
         """Add IR-MD to a piece, given its wrenches (K, 6) in the world."""

@@ -70,7 +70,8 @@ def compile_stages(
         }
         for pieces in zip(*map(_pieces, signals.values()), strict=True):
             evaluator.push(dict(zip(signals, pieces, strict=True)))
-        evaluator.flush()
+        for piece in evaluator.flush():
+            piece.ground.outline()  # when somebody subscribes to it
         rig.model.frame_pose(rig.model.root, np.zeros((1, rig.model.dof)))  # what judges feet
 
 

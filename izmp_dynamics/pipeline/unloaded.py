@@ -10,12 +10,12 @@ the others may stand on a step.
 import time
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.rig import Rig
@@ -55,7 +55,8 @@ STALE = 1.0
 Indices = npt.NDArray[np.intp]
 
 
-class FeetSeen(NamedTuple):
+@dataclass(frozen=True)
+class FeetSeen(Record):
     """F feet at K instants, those with sensors.
 
     Attributes:
@@ -166,7 +167,7 @@ class UnloadedFeet:
         self._forget()
         if not self._seen:
             return
-        seen = _joined(self._seen)
+        seen = FeetSeen.joined(self._seen)
         heights = clearances(seen.soles.each)
         loads = self.loads(seen)
         for k, foot in enumerate(self.rig.feet):
@@ -245,11 +246,3 @@ def _medians(values: Array, around: int) -> Array:
     padded = np.pad(values, around, mode='symmetric')
     medians: Array = np.median(sliding_window_view(padded, 2 * around + 1), axis=1)
     return medians
-
-
-def _joined(parts: deque[FeetSeen]) -> FeetSeen:
-    soles = Soles.joined([part.soles for part in parts])
-    stamps, q, force, wrenches = (
-        np.concatenate([part[column] for part in parts]) for column in (0, 1, 2, 4)
-    )
-    return FeetSeen(stamps, q, force, soles, wrenches)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import turned
@@ -23,7 +24,7 @@ from izmp_dynamics.signals.stream import SampleStream
 
 
 @dataclass(frozen=True)
-class WorldState:
+class WorldState(Record):
     """The root in the world at K instants.
 
     Attributes:
@@ -41,20 +42,6 @@ class WorldState:
         """Nothing is known at `count` instants."""
         nowhere = np.full((count, 3), np.nan)
         return cls(np.full((count, 3, 3), np.nan), nowhere, nowhere)
-
-    def rows(self, rows: np.ndarray | slice) -> 'WorldState':
-        """Return the instants that a mask, indices or a slice selects."""
-        return WorldState(self.R[rows], self.p[rows], self.v[rows])
-
-    def followed_by(self, later: 'WorldState') -> 'WorldState':
-        """Return these instants, then the later ones."""
-        if not len(self.R):
-            return later
-        return WorldState(
-            np.concatenate([self.R, later.R]),
-            np.concatenate([self.p, later.p]),
-            np.concatenate([self.v, later.v]),
-        )
 
 
 class OrientationStage(Stage):

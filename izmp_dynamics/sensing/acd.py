@@ -16,16 +16,15 @@ deals with wild values.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
-from izmp_dynamics.base.faults import Faults
+from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.sensing.joint_kinematics import JointFaults, JointKinematics
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
 from izmp_dynamics.signals.differences import (
     Mask,
     backward,
@@ -47,20 +46,11 @@ from izmp_dynamics.signals.outlier_gate import (
     settled_rows,
 )
 from izmp_dynamics.signals.stage import SampleWindow
-from izmp_dynamics.signals.stamps import StampVerdict, nanoseconds, screen_stamps
+from izmp_dynamics.signals.stamps import nanoseconds
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
 _QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
-
-
-class _Instants(NamedTuple):
-    """Results in the rows of the samples whose gates are settled, see `_differentiated`."""
-
-    kinematics: JointKinematics
-    exists: Mask
-    masks: Mask
-    end: int
-    any_wrong: bool
+_REASONS = (Reason.JOINT_REPAIRED, Reason.JOINT_FAULTY)
 
 
 class ActuatorDifferentiator:
@@ -128,29 +118,20 @@ class ActuatorDifferentiator:
         """Samples by which results are behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
-    def batch(self, stamps: Stamps, positions: Array) -> tuple[JointKinematics, JointFaults]:
-        """Differentiate a log or a window of it.
+    def batch(self, stamps: Stamps, positions: Array) -> JointKinematics:
+        """Differentiate a log or a window of it: a stream that comes at once.
+
+        What came before is discarded; `faults` are then those of the log.
 
         Args:
             stamps: (T,) as recorded [ns].
             positions: (T, n) encoder values [rad] or [m].
 
-        Returns:
-            The instants, and what was wrong with the samples.
-
         Raises:
             ShapeError: if `positions` has another shape.
         """
-        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-        positions = self._checked(positions, len(stamps))
-        verdicts = screen_stamps(stamps, self.min_spacing)
-        rows = np.flatnonzero(verdicts == StampVerdict.ADMITTED)
-        used = stamps[rows]
-        instants = self._evaluated(used, positions[rows], -1)
-        masks = np.zeros((2, *positions.shape), dtype=np.bool_)
-        masks[:, rows] = instants.masks
-        faults = JointFaults(self.joint_names, verdicts, *masks)
-        return instants.kinematics.select(instants.exists), faults
+        self.reset()
+        return joined([self.extend(stamps, positions), self.flush()], len(self.joint_names))
 
     def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
         """Take the next samples of a stream; return the instants that they complete.
@@ -158,8 +139,15 @@ class ActuatorDifferentiator:
         Args:
             stamps: (T,) in the order of arrival [ns].
             positions: (T, n) encoder values [rad] or [m].
+
+        Raises:
+            ShapeError: if `positions` has another shape.
         """
-        self._window.extend(stamps, self._checked(positions, len(stamps)))
+        positions = np.ascontiguousarray(positions, dtype=np.float64)
+        expected = (len(stamps), len(self.joint_names))
+        if positions.shape != expected:
+            raise ShapeError('positions', str(expected), positions.shape)
+        self._window.extend(stamps, positions)
         return self._completed(final=False)
 
     def flush(self) -> JointKinematics:
@@ -192,43 +180,30 @@ class ActuatorDifferentiator:
     def _completed(self, final: bool) -> JointKinematics:
         """Evaluate the window; hand out the instants that no further sample can change."""
         window = self._window
-        next_row = -1 if final else window.next_row
-        instants = self._evaluated(window.stamps, window.values, next_row)
-        new = window.hand_out(instants.end)
-        if instants.any_wrong:
-            used = np.zeros(new.stop - new.start, dtype=np.int8)
-            masks = instants.masks[:, new]
-            self._faults += JointFaults(self.joint_names, used, *masks).counts()
-        kinematics, exists = instants.kinematics.select(new), instants.exists[new]
-        return kinematics if all(exists.tolist()) else kinematics.select(exists)
-
-    def _evaluated(self, stamps: Stamps, positions: Array, next_row: int) -> _Instants:
-        """Gates and difference quotients; see `_differentiated`."""
-        gap, shape = nanoseconds(self.max_gap), positions.shape
+        stamps, gap, shape = window.stamps, nanoseconds(self.max_gap), window.values.shape
         used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
         rows = _gated(
-            stamps, positions, self._limit, self._resolution, gap, self._reach, next_row < 0,
-            used, found,
+            stamps, window.values, self._limit, self._resolution, gap, self._reach, final, used,
+            found,
         )  # fmt: skip
         used = used[:rows]
         quotients, masks = np.empty((3, *used.shape)), np.zeros((2, *used.shape), dtype=np.bool_)
         exists, valid = np.empty((2, len(used)), dtype=np.bool_)
         end, any_wrong = _differentiated(
             stamps, used, found, self._quotient, self._half, self.degree,
-            nanoseconds(self.half_width or 0.0), gap, self.recovery, next_row,
-            quotients, exists, valid, masks,
+            nanoseconds(self.half_width or 0.0), gap, self.recovery,
+            -1 if final else window.next_row, quotients, exists, valid, masks,
         )  # fmt: skip
         kinematics = JointKinematics(
-            stamps[: len(used)], quotients[0], quotients[1], quotients[2], valid
+            stamps[:rows], quotients[0], quotients[1], quotients[2], valid
         )
-        return _Instants(kinematics, exists, masks, end, any_wrong)
-
-    def _checked(self, positions: Array, rows: int) -> Array:
-        positions = np.ascontiguousarray(positions, dtype=np.float64)
-        expected = (rows, len(self.joint_names))
-        if positions.shape != expected:
-            raise ShapeError('positions', str(expected), positions.shape)
-        return positions
+        new = window.hand_out(end)
+        if any_wrong:
+            for reason, mask in zip(_REASONS, masks[:, new], strict=True):
+                for joint, number in zip(self.joint_names, mask.sum(axis=0).tolist(), strict=True):
+                    self._faults += Counter({Fault(reason, joint): number})
+        kinematics, exists = kinematics.select(new), exists[new]
+        return kinematics if all(exists.tolist()) else kinematics.select(exists)
 
 
 @kernel

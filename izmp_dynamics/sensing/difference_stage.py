@@ -18,7 +18,7 @@ from izmp_dynamics.signals.differences import (
 )
 from izmp_dynamics.signals.imu import finite_or_nan
 from izmp_dynamics.signals.stage import SampleWindow
-from izmp_dynamics.signals.stamps import StampVerdict, Verdicts, nanoseconds, screen_stamps
+from izmp_dynamics.signals.stamps import nanoseconds
 
 State = TypeVar('State', bound=Record)
 
@@ -77,25 +77,21 @@ class DifferenceStage(ABC, Generic[State]):
         """Samples of the stream that were left out, by reason."""
         return self._samples.gate.faults
 
-    def batch(self, stamps: Stamps, *inputs: Array) -> tuple[State, Verdicts]:
-        """Evaluate a log or a window of it.
+    def batch(self, stamps: Stamps, *inputs: Array) -> State:
+        """Evaluate a log or a window of it: a stream that comes at once.
+
+        What came before is discarded; `faults` are then those of the log.
 
         Args:
             stamps: (T,) as recorded [ns].
             inputs: (T, …) each, in the order of `INPUTS` [SI units].
 
-        Returns:
-            The instants that have a quotient; the `StampVerdict` (T,) of each sample (0 if used).
-
         Raises:
             ShapeError: if an input has another shape.
         """
-        stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-        samples = self._joined(inputs, len(stamps))
-        verdicts = screen_stamps(stamps, self.min_spacing)
-        used = verdicts == StampVerdict.ADMITTED
-        state, exists = self._evaluate(stamps[used], samples[used])
-        return state.select(exists), verdicts
+        self.reset()
+        state = self.extend(stamps, *inputs)
+        return state.joined([state, self.flush()])
 
     def extend(self, stamps: Stamps, *inputs: Array) -> State:
         """Take the next samples of a stream; return the instants that they complete.

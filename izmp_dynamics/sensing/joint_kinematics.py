@@ -1,6 +1,5 @@
-"""The state of the joints at a series of instants, and what was wrong with its samples."""
+"""The state of the joints at a series of instants."""
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,9 +7,7 @@ import numpy as np
 
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.signals.differences import Mask
-from izmp_dynamics.signals.stamps import REASONS, Verdicts
 
 
 @dataclass(frozen=True)
@@ -36,36 +33,6 @@ class JointKinematics(Record):
         """(K,) whether any joint moves at all, or may do so."""
         moving: Mask = (self.velocities != 0.0).any(axis=1)
         return moving
-
-
-@dataclass(frozen=True)
-class JointFaults:
-    """What was wrong with the samples of a batch; rows count the samples as they were given.
-
-    Attributes:
-        joint_names: the n joints.
-        verdicts: (T,) `StampVerdict` of each sample; 0: used.
-        repaired: (T, n) outliers that were replaced by interpolation.
-        faulty: (T, n) instants at which the joint has no trustworthy value.
-    """
-
-    joint_names: tuple[str, ...]
-    verdicts: Verdicts
-    repaired: Mask
-    faulty: Mask
-
-    def counts(self) -> Faults:
-        """Count the faults, for reports."""
-        left_out = (verdict for verdict in self.verdicts.tolist() if verdict)
-        counts: Faults = Counter(Fault(REASONS[verdict]) for verdict in left_out)
-        for reason, mask in (
-            (Reason.JOINT_REPAIRED, self.repaired),
-            (Reason.JOINT_FAULTY, self.faulty),
-        ):
-            totals = mask.sum(axis=0)
-            for joint in np.flatnonzero(totals):
-                counts[Fault(reason, self.joint_names[joint])] = int(totals[joint])
-        return counts
 
 
 def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:

@@ -10,30 +10,10 @@ samples that are followed within half a period takes the noise of q̈ from 490 t
 The rule looks at two samples back and one ahead; `Gate` applies it to streams.
 """
 
-from enum import IntEnum
-
-import numpy as np
-import numpy.typing as npt
-
-from izmp_dynamics.base.conventions import Stamps
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.kernel import kernel
 
-Verdicts = npt.NDArray[np.int8]
-
 ADMITTED, ZERO, DUPLICATE, BACKWARDS, AHEAD, HELD_UP = range(6)
-
-
-class StampVerdict(IntEnum):
-    """Why a sample is used or not."""
-
-    ADMITTED = ADMITTED
-    ZERO = ZERO
-    DUPLICATE = DUPLICATE
-    BACKWARDS = BACKWARDS
-    AHEAD = AHEAD
-    HELD_UP = HELD_UP
-
 
 REASONS = {
     ZERO: Reason.STAMP_UNSET,
@@ -61,38 +41,6 @@ def judge_stamp(previous: int, pending: int, stamp: int, min_spacing: int) -> in
     if stamp < pending:
         return AHEAD if stamp - previous >= max(min_spacing, 1) else BACKWARDS
     return HELD_UP if stamp - pending < min_spacing else ADMITTED
-
-
-def screen_stamps(stamps: Stamps, min_spacing: float = 0.0) -> Verdicts:
-    """Judge every sample of a log by its stamp.
-
-    Args:
-        stamps: (T,) as recorded, in the order of arrival [ns].
-        min_spacing: samples that are followed sooner than this are left out [s].
-
-    Returns:
-        (T,) `StampVerdict` values; 0 means that the sample can be used. The stamps of those
-        strictly increase and are at least `min_spacing` apart.
-    """
-    stamps = np.ascontiguousarray(stamps, dtype=np.int64)
-    verdicts = np.zeros(len(stamps), dtype=np.int8)
-    _screen(stamps, nanoseconds(min_spacing), verdicts)
-    return verdicts
-
-
-@kernel
-def _screen(stamps: Stamps, min_spacing: int, verdicts: Verdicts) -> None:
-    previous, pending, row_of_pending = 0, 0, -1
-    for row in range(len(stamps)):
-        verdict = judge_stamp(previous, pending, stamps[row], min_spacing)
-        if verdict in (ZERO, DUPLICATE, BACKWARDS):
-            verdicts[row] = verdict
-            continue
-        if pending != 0:
-            verdicts[row_of_pending] = verdict
-            if verdict == ADMITTED:
-                previous = pending
-        pending, row_of_pending = stamps[row], row
 
 
 def nanoseconds(duration: float) -> int:

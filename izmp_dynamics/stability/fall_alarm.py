@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Indices, Stamps
 from izmp_dynamics.stability.alarm_rule import HORIZON, AlarmRule, Flags, threshold
 from izmp_dynamics.stability.fall_probability import SEEN, changes, judge, look
@@ -49,7 +50,7 @@ class Balance:
 
 
 @dataclass(frozen=True)
-class FallRisk:
+class FallRisk(Record):
     """Whether the robot is about to fall, at K instants.
 
     Attributes:
@@ -78,13 +79,6 @@ class FallRisk:
         """Of so many instants nothing is known, and why."""
         nowhere, none = np.full(count, np.nan), np.zeros(count, dtype=np.bool_)
         return cls(nowhere, none, nowhere, nowhere, np.full((count, 2), np.nan), none, none, why)
-
-    def select(self, rows: Flags | slice) -> 'FallRisk':
-        """Return the instants that a mask or a slice selects."""
-        return FallRisk(
-            self.probability[rows], self.alarm[rows], self.margin[rows], self.deviation[rows],
-            self.direction[rows], self.stepping[rows], self.assumed[rows], self.unknown,
-        )  # fmt: skip
 
     def sentence(self, row: int = 0) -> str:
         """Say why."""

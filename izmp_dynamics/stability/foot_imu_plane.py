@@ -14,7 +14,6 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.sensing.foot_imu import FootTilt
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
 
 LARGEST_CORRECTION = 90.0
@@ -22,7 +21,7 @@ LARGEST_CORRECTION = 90.0
 
 
 def plane_of_foot_imus(
-    soles: tuple[Sole, ...], tilts: tuple[FootTilt, ...], up_in_root: Array | None
+    soles: tuple[Sole, ...], ups: tuple[Array, ...], up_in_root: Array | None
 ) -> GroundPlane:
     """Take the plane under the foot that carries most, inclined as its IMU measures.
 
@@ -31,7 +30,7 @@ def plane_of_foot_imus(
 
     Args:
         soles: the feet.
-        tilts: the verticals that their IMUs measure, in the same order.
+        ups: (T, 3) of each foot the vertical in its sole by its IMU; NaN where it is not known.
         up_in_root: (T, 3) a vector against gravity in root axes, from the orientation of the
             root; NaN where it is not known.
 
@@ -53,11 +52,9 @@ def plane_of_foot_imus(
     foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]
     point = np.stack([sole.p for sole in soles])[foot, instants]
-    known = np.stack([tilt.known for tilt in tilts])[foot, instants]
-    up_in_sole = np.stack([tilt.up for tilt in tilts])[foot, instants]
-    seen = np.einsum('tij,tj->ti', R, np.where(known[:, None], up_in_sole, 0.0))
+    seen = np.einsum('tij,tj->ti', R, np.stack(ups)[foot, instants])
     wanted = up_in_root / np.linalg.norm(up_in_root, axis=1, keepdims=True)
-    seen = np.where(known[:, None], seen, wanted)
+    seen = np.where(np.isfinite(seen), seen, wanted)
     return GroundPlane(_turned(R[:, :, 2], seen, wanted), point)
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.stability.ground_plane import GroundPlane
 
 
 @dataclass(frozen=True)
-class GroundFrame:
+class GroundFrame(Record):
     """Pose of the ground's frame at T instants, in the root frame; NaN where it is not known.
 
     Attributes:

@@ -10,13 +10,13 @@ through the balls that carry load, three or more; through two it is as level as 
 
 import functools
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.kernel import inlined, kernel
@@ -58,7 +58,7 @@ class Sole:
 
 
 @dataclass(frozen=True)
-class Soles:
+class Soles(Record):
     """The soles of F feet over time, in the root frame, side by side as kernels take them.
 
     Attributes:
@@ -94,17 +94,6 @@ class Soles:
         sensed = tuple(sole.normal_force is not None for sole in soles)
         return cls(poses, corners.reshape(count, len(foot), 3), forces, counts, sensed)
 
-    @classmethod
-    def joined(cls, parts: Sequence['Soles']) -> 'Soles':
-        """The same soles at the instants of one part after the other."""
-        return cls(
-            np.concatenate([part.poses for part in parts]),
-            np.concatenate([part.corners for part in parts]),
-            np.concatenate([part.forces for part in parts]),
-            parts[0].counts,
-            parts[0].sensed,
-        )
-
     @cached_property
     def each(self) -> tuple[Sole, ...]:
         """One per foot."""
@@ -120,14 +109,9 @@ class Soles:
             for k, sensed in enumerate(self.sensed)
         )
 
-    def select(self, rows: npt.NDArray[np.bool_] | slice) -> 'Soles':
-        """Return the instants that a mask or a slice selects."""
-        poses, corners, forces = self.poses[rows], self.corners[rows], self.forces[rows]
-        return Soles(poses, corners, forces, self.counts, self.sensed)
-
 
 @dataclass(frozen=True)
-class GroundPlane:
+class GroundPlane(Record):
     """The ground plane n·(x − p0) = 0 over time, in the root frame.
 
     Attributes:

@@ -4,9 +4,6 @@ The polygon is the convex hull of the soles that carry load, seen along the grou
 that touch the ground with points, two span a line only, one nothing: no point is inside these.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -76,42 +73,6 @@ def margin(polygon: Array, point: Array) -> float:
         point: (2,) in the same plane [m].
     """
     return _signed_distance(polygon, np.ascontiguousarray(point, dtype=np.float64))
-
-
-@dataclass(frozen=True)
-class Outline:
-    """The support polygon at one instant.
-
-    Attributes:
-        corners: (C, 3) in the frame of the soles [m].
-        axes: (2, 3) of the ground plane.
-        polygon: (C, 2) in these axes [m].
-    """
-
-    corners: Array
-    axes: Array
-    polygon: Array
-
-    @classmethod
-    def of(cls, soles: Sequence[Array], normal: Array, point: Array) -> 'Outline | None':
-        """Outline the loaded soles, seen along the normal; None if there is no polygon.
-
-        Args:
-            soles: (V, 3) corners of each sole that carries load [m].
-            normal: (3,) unit normal of the ground.
-            point: (3,) a point of the ground [m].
-        """
-        if not soles:
-            return None
-        axes = plane_axes(normal)
-        polygon = support_polygon(np.concatenate(soles) @ axes.T)
-        if polygon is None:
-            return None
-        return cls(polygon @ axes + float(normal @ point) * normal, axes, polygon)
-
-    def margin(self, point: Array) -> float:
-        """Signed distance of a point (3,) from the edge [m], negative outside."""
-        return margin(self.polygon, self.axes @ point)
 
 
 def margins(

@@ -96,7 +96,6 @@ def joint_torques(
     for name, array in (('q', q), ('qd', qd), ('qdd', qdd)):
         if array.shape != (len(q), model.dof):
             raise ShapeError(name, f'({len(q)}, {model.dof})', array.shape)
-    kernels.compile_kernels()
     outside = np.zeros((len(q), len(model.joints), 6))
     for link, wrench in (applied or {}).items():
         outside[:, model.mount(link).body] += wrench.as_array()

@@ -150,7 +150,7 @@ def test_the_quotients_are_those_of_the_robot_files_setting(trial, bench, conven
     stamps = 2_000_000 * np.arange(1, count + 1)
     q = np.tile((h * np.arange(count))[:, None] ** 3, 2)
     acd = ActuatorDifferentiator(['a', 'b'], h, method=setup.quotient, acceleration_limit=None)
-    expected, _ = acd.batch(stamps, q)
+    expected = acd.batch(stamps, q)
     found = joint_state(setup, stamps, q)
     np.testing.assert_array_equal(found.qd[1:-1], expected.velocities)
     np.testing.assert_array_equal(found.qdd[1:-1], expected.accelerations)

@@ -8,7 +8,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.diagnosis.legs import in_air
 from izmp_dynamics.results.evaluation import Foot, Outage
-from izmp_dynamics.stability.support_polygon import Outline
+from izmp_dynamics.stability.support_polygon import outlines
 from izmp_dynamics.verdict.errors import Excursion, excursions_of
 from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
 from izmp_dynamics.verdict.events.event import Event, edge_towards
@@ -125,12 +125,14 @@ def _edge(scene: Scene, name: str, found: Excursion) -> str:
     stop = int(np.searchsorted(time, end + 1e-6, side='right'))
     row = first + int(np.nanargmin(averaged.margin[first:stop]))
     evaluation = scene.evaluation
-    soles = [foot.sole[row] for foot in evaluation.feet if foot.loaded[row]]
-    outline = Outline.of(soles, evaluation.normal[row], evaluation.ground_point[row])
-    if outline is None:
+    one = slice(row, row + 1)
+    soles = tuple(foot.sole[one] for foot in evaluation.feet)
+    loaded = np.stack([foot.loaded[one] for foot in evaluation.feet], axis=1)
+    hulls, (count,) = outlines(soles, loaded, evaluation.normal[one], evaluation.ground_point[one])
+    if not count:
         return 'the support polygon'
-    rows = np.full(len(outline.corners) + 1, row)
-    seen = scene.seen_ahead(np.vstack([outline.corners, averaged.point[row]]), rows)[:, :2]
+    rows = np.full(count + 1, row)
+    seen = scene.seen_ahead(np.vstack([hulls[0, :count], averaged.point[row]]), rows)[:, :2]
     corners, point = seen[:-1], seen[-1]
     nearest = min(
         (_nearest_on(corners[k - 1], corners[k], point) for k in range(len(corners))),

@@ -207,7 +207,7 @@ def joint_state(setup: Setup, stamps: Stamps, q: Array) -> JointState:
         max_gap=GAP * period,
         acceleration_limit=None,
     )
-    found, _ = acd.batch(stamps, q)
+    found = acd.batch(stamps, q)
     first, second = (
         _in_rows(stamps, found.stamps, values)
         for values in (found.velocities, found.accelerations)
@@ -221,7 +221,7 @@ def gyro_state(
     """Root state (K,) from gyroscope and accelerometer of the IMU, both (K, 3) in root axes."""
     step = setup.sample_step
     stage = GyroDifference(p_imu_in_root, step, method=setup.quotient, max_gap=GAP * step)
-    found, _ = stage.batch(stamps, omega, force)
+    found = stage.batch(stamps, omega, force)
     alpha, phi = (
         _in_rows(stamps, found.stamps, values)
         for values in (found.angular_acceleration, found.proper_acceleration)
@@ -233,7 +233,7 @@ def root_velocity(setup: Setup, stamps: Stamps, position: Array, rotation: Array
     """(N, 3) linear velocity of the root as the Localizer takes it, at the actuator rate [m/s]."""
     period = 1.0 / setup.actuator
     stage = Localizer(np.zeros(3), period, method=setup.quotient, max_gap=GAP * period)
-    found, _ = stage.batch(stamps, position, rotation)
+    found = stage.batch(stamps, position, rotation)
     return _in_rows(stamps, found.stamps, found.linear_velocity)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.compare.metrics import deviation
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, FootRest, FootTilt, foot_tilt
+from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, level_plane, plane_of_soles
@@ -323,9 +323,7 @@ def _planes(bench: Bench, trial: WalkTruth, q: Array, noise: Densities) -> dict[
     }
 
 
-def _foot_tilt(
-    bench: Bench, trial: WalkTruth, foot: int, sole: Sole, noise: Densities
-) -> FootTilt:
+def _foot_tilt(bench: Bench, trial: WalkTruth, foot: int, sole: Sole, noise: Densities) -> Array:
     gravity = bench.file.gravity
     omega, force = _foot_signals(trial, sole, gravity)
     count, name = len(trial), bench.rig.feet[foot].name
@@ -334,7 +332,7 @@ def _foot_tilt(
         0, f'{name}/accelerometer', micro_g(noise.accelerometer), trial.rate
     ).batch(count)
     memory = round(LONGEST_MEMORY * trial.rate)
-    return foot_tilt(omega, force, memory, FootRest(gravity=gravity))
+    return foot_tilt(omega, force, memory, gravity)
 
 
 def _foot_signals(trial: WalkTruth, sole: Sole, gravity: float) -> tuple[Array, Array]:
