@@ -383,29 +383,6 @@ def margin_slope(point, corners, step=1e-6):
     return (distances[:3] - distances[3:]) / (2.0 * step)
 
 
-def test_another_rate_of_a_sensor_is_learned_while_the_graph_runs(longer_bag, biped31):
-    """The IMU at a quarter of its rate from 0.4 s on; the filter depends on it."""
-    count = 0
-
-    def thinned(topic, message):
-        nonlocal count
-        if topic != '/imu':
-            return message
-        count += 1
-        if count > 200 and count % 100 == 0:
-            for node in graph.nodes:
-                node.look_after(report=True)
-        return message if count < 200 or count % 4 == 0 else None
-
-    with PlayedGraph(biped31, parameters(filter__half_width=0.016)) as graph:
-        graph.play(longer_bag, thinned)
-        assert count == 800
-        for task in ('angular_acceleration', 'localizer', 'izmp'):
-            assert dict(graph.node(task).periods())['imu'] == pytest.approx(4.0 / RATE)
-        points = graph.messages['/mr_ad/izmp']
-        assert max(points) > max(graph.messages['/joint_kinematics']) - round(0.1 * SECOND)
-
-
 def test_odometry_has_the_covariances_of_its_sensors(short_bag, biped31):
     values = {'noise__position': 2e-4, 'noise__orientation': 0.01}
     with PlayedGraph(biped31, parameters(**values), COMPOSED) as graph:

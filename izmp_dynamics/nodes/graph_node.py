@@ -4,7 +4,7 @@ import copy
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -30,7 +30,6 @@ from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, PauseWatch, some_are_behind
 from izmp_dynamics.nodes.receiving import REPLACED_AFTER
 from izmp_dynamics.nodes.registry import refusal
-from izmp_dynamics.nodes.sensor_watch import RateWatch
 from izmp_dynamics.nodes.sensors import Sensors
 from izmp_dynamics.nodes.tare import Tare
 from izmp_dynamics.nodes.topic_node import TopicNode
@@ -68,11 +67,9 @@ class GraphNode(TopicNode):
         super().set_up()
         self.receiver.handed_out = self.handed_out
         self._collected = defaultdict[str, list[tuple[int, Array]]](list)
-        self._rates = RateWatch()
         self._faults_before: dict[str, Faults] = {}
         self._wanted_at = self._judged_at = time.monotonic()
         self._former: Evaluator | None = None
-        self._unsure: frozenset[str] = frozenset()
         self._pause = PauseWatch()
         self._tare = Tare(self) if 'verdict' in self.task.computes else None
         self.sensors = Sensors(self)
@@ -121,7 +118,7 @@ class GraphNode(TopicNode):
         if self._tare is not None:
             self.evaluator.feet.unloaded = self._tare.watch(rig)
         if self._former is not None:
-            self.evaluator.stages.assume(self._former.stages, self._unsure)
+            self.evaluator.stages.assume(self._former.stages)
             self._former = None
         fuses = 'fusion' in task.computes and FusionStage.suits(rig)
         self._fusion = FusionStage(rig) if fuses else None
@@ -148,16 +145,6 @@ class GraphNode(TopicNode):
         )
         is_finer = 'ir_md' in self.task.computes and robot.ir_md.step == 'actuator'
         self.health.remark('step', 'warning', finer if is_finer else '')
-
-    def periods(self) -> Iterator[tuple[str, float]]:
-        """Signals that are filtered, with the time between their samples if known [s]."""
-        return iter(()) if self.evaluator is None else self.evaluator.stages.periods()
-
-    def relearn(self, signals: Iterable[str]) -> None:
-        """Learn the rates of some signals again."""
-        self._unsure = frozenset(signals)
-        self.configure(self.robot)
-        self._unsure = frozenset()
 
     def handed_out(self) -> None:
         """Go on after a series of messages that waited together."""
@@ -321,8 +308,9 @@ class GraphNode(TopicNode):
                 compile_stages(rig, given=self._given, computes=self.task.computes)
             with self._lock:
                 robot = settings.changed(parameters)
-                for signal, period in self.periods():  # which may be known by now
-                    check_half_width(robot.filter.half_width, signal, period)
+                if self.evaluator is not None:  # which may know them by now
+                    for signal, period in self.evaluator.stages.periods():
+                        check_half_width(robot.filter.half_width, signal, period)
                 self.adopt(robot)
         except Exception as error:
             reason = str(error)
@@ -389,8 +377,6 @@ class GraphNode(TopicNode):
         with self._lock:
             with self._guarded('inspect'):
                 self.inspect()
-            with self._guarded('rates'):
-                self._look_for_new_rates()
             for entry in self.health.inputs:
                 self._replace_dead(entry)
             status = self.health.status()
@@ -404,16 +390,6 @@ class GraphNode(TopicNode):
             log.warning(status.message, throttle_duration_sec=10.0)
         elif status.message not in (WORKING, WAITING):
             log.info(status.message, throttle_duration_sec=10.0)
-
-    def _look_for_new_rates(self) -> None:
-        """Learn the rates of sensors again if they have changed; `JointStage` sees to joints."""
-        periods = dict(self.periods())
-        periods.pop('joints', None)
-        changed = self._rates.changed(self.health.inputs, periods)
-        if changed:
-            rates = ', '.join(f'{name} {1.0 / period:.0f} Hz' for name, period in changed.items())
-            self.get_logger().warning(f'New rates: {rates}; learning them again.')
-            self.relearn(changed)
 
     def _report_inactive(self) -> None:
         with self._lock:

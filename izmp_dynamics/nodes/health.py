@@ -84,7 +84,6 @@ class Input:
         replaced: how often the subscription was replaced as nothing came.
         since: stamp of the first one, or of the first one after a pause [ns].
         newest: stamp of the last one [ns].
-        missed: messages that were skipped or lost.
     """
 
     topic: str
@@ -98,7 +97,6 @@ class Input:
     replaced: int = 0
     since: int = 0
     newest: int = 0
-    missed: int = 0
     _first: int = 0
     _before: int = 0
     _flows: bool = False
@@ -121,7 +119,6 @@ class Input:
         """Note messages that came but were too old to be processed."""
         self.count += number
         self.last = time.monotonic()
-        self.missed += number
 
     def take_rate(self, elapsed: float) -> tuple[float, float]:
         """Messages per second since the last call, and how many there usually are."""

@@ -1,7 +1,6 @@
-"""Judges the sensors of a running robot as `izmp check` those of a recording: IMU, feet, rates."""
+"""Judges the sensors of a running robot as `izmp check` those of a recording: IMU, feet."""
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections import defaultdict, deque
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.finding import Finding, by_kind
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.health import Health, Input
+from izmp_dynamics.nodes.health import Health
 from izmp_dynamics.nodes.recent_findings import PeriodicJudge
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.sensor_check import ENOUGH, PROPOSAL, NormalForceWatch, check_imu
@@ -195,43 +194,3 @@ class ImuWatch:
             self.health.clear('imu')
             for k, remark in enumerate(verdict.remarks):
                 self.health.remark(f'imu {k}', 'warning', remark)
-
-
-RATIO = 1.5
-"""Ratio of two rates beyond which they are different."""
-
-LOOKS = 3
-"""So many looks in a row must find another rate."""
-
-FEWEST = 4
-"""Messages between two looks that show a rate."""
-
-
-class RateWatch:
-    """Compares by stamps, so that it does not matter how fast they come."""
-
-    def __init__(self) -> None:
-        self._before: dict[str, tuple[int, int, int]] = {}
-        self._different: Counter[str] = Counter()
-
-    def changed(self, inputs: Iterable[Input], periods: Mapping[str, float]) -> dict[str, float]:
-        """Look; return the signals whose rate has changed, with the new period [s].
-
-        Args:
-            inputs: of a node.
-            periods: signal → time between its samples that was learned [s].
-        """
-        found = {}
-        for entry in inputs:
-            count, stamp, missed = self._before.get(entry.topic, (0, 0, 0))
-            self._before[entry.topic] = entry.count, entry.newest, entry.missed
-            learned, number = periods.get(entry.signal), entry.count - count
-            if learned is None or not count or number < FEWEST or entry.missed > missed:
-                continue  # a computer that is too slow shows no rate
-            period = (entry.newest - stamp) / number / NANOSECONDS
-            different = period > RATIO * learned or 0.0 < period < learned / RATIO
-            self._different[entry.signal] = self._different[entry.signal] + 1 if different else 0
-            if self._different[entry.signal] >= LOOKS:
-                self._different[entry.signal] = 0
-                found[entry.signal] = period
-        return found

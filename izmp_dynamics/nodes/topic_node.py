@@ -461,8 +461,6 @@ class TopicNode(LifecycleNode):
             self.health.count(entry.signal, reason, number=number)
             if reason is Reason.SKIPPED:
                 entry.skipped(number)
-            else:
-                entry.missed += number
 
     @contextmanager
     def ahead_of_time(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """The stages of a robot: where its samples come in, and what pairs them with the instants."""
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -286,12 +286,11 @@ class Stages:
         yield from (('joints', group.period) for group in self.joints.groups)
         yield from ((s.signal, s.period) for s in self._streams if s.period is not None)
 
-    def assume(self, former: 'Stages', without: Container[str] = ()) -> None:
+    def assume(self, former: 'Stages') -> None:
         """Begin with the rates that others have learned, until a clock is set back.
 
         Args:
             former: of the same signals.
-            without: signals whose rates are to be learned.
 
         Raises:
             SensingError: if a signal is too slow for the filter.
@@ -299,7 +298,7 @@ class Stages:
         self.joints.assume(former.joints.groups)
         periods = dict(former.periods())
         for stream in self._streams:
-            if stream.signal in periods and stream.signal not in without:
+            if stream.signal in periods:
                 stream.assume(periods[stream.signal])
 
     # ---- All of them --------------------------------------------------------------------------

@@ -140,8 +140,6 @@ class SampleWindow:
         stamps: (B,) usable samples [ns].
         values: (B, width).
         next_row: the first row whose result has not been handed out.
-        dropped: samples that were forgotten so far.
-        closed: whether nothing follows.
         gate: judges the stamps and counts those that were left out.
     """
 
@@ -149,8 +147,6 @@ class SampleWindow:
         self._samples = SampleBuffer(width)
         self.stamps, self.values = self._samples.stamps, self._samples.values
         self.next_row = 0
-        self.dropped = 0
-        self.closed = False
         self.gate = Gate(width, min_spacing=min_spacing)
         self._behind = behind
 
@@ -168,12 +164,10 @@ class SampleWindow:
         """Take samples (T,), (T, width); the last one enters when the next one confirms it."""
         room = self._samples.room(self.gate.room(len(stamps)))
         self._take_in(self.gate.admit(stamps, values, room))
-        self.closed = False
 
     def close(self) -> None:
         """Take the last sample in, as nothing follows."""
         self._take_in(self.gate.flush(self._samples.room(self.gate.room(0))))
-        self.closed = True
 
     def hand_out(self, end: int) -> slice:
         """Mark the results before row `end` as handed out; return the rows that are new."""
@@ -183,7 +177,6 @@ class SampleWindow:
 
     def clear(self) -> None:
         """Discard the samples, but not the counts."""
-        self.dropped += len(self.stamps)
         self._samples.drop(len(self.stamps))
         self.next_row = 0
         self._take_in(0)
@@ -195,7 +188,6 @@ class SampleWindow:
         """
         old = max(0, self.next_row - self._behind)
         self.next_row -= old
-        self.dropped += old
         self._samples.drop(old)
         self._samples.extend(count)
         self.stamps, self.values = self._samples.stamps, self._samples.values
