@@ -82,7 +82,8 @@ def test_equations_27_to_29_with_their_velocity_terms(seed: int) -> None:
     omega = rng.uniform(-8.0, 8.0, 3)
     a0, (a1y, a2z, a3x) = rng.uniform(-20.0, 20.0, 3), rng.uniform(-20.0, 20.0, 3)
     array = AccelerometerArray(sensors)
-    state = array.update(1, omega, {'imu': a0, 'a1': [a1y], 'a2': [a2z], 'a3': [a3x]})
+    readings = {'imu': a0[None], 'a1': [[a1y]], 'a2': [[a2z]], 'a3': [[a3x]]}
+    state = array.batch(np.array([1]), omega[None], readings)
     papers = [
         a2z / arms[1] - a0[2] / arms[1] - omega[1] * omega[2],
         a3x / arms[2] - a0[0] / arms[2] - omega[2] * omega[0],
@@ -107,6 +108,12 @@ def test_ideal_signals_of_any_layout(seed: int, count: int) -> None:
     assert state.valid.all()
 
 
+def covariance(array):
+    """(6, 6) of (φ, ω̇) by the noise densities, at 1 Hz."""
+    densities = np.concatenate([[s.noise_density] * len(s.axes) for s in array.accelerometers])
+    return (array.gain * densities**2) @ array.gain.T
+
+
 def test_covariance_is_that_of_noisy_readings() -> None:
     rng = np.random.default_rng(2)
     sensors = random_sensors(rng, 5)
@@ -118,7 +125,7 @@ def test_covariance_is_that_of_noisy_readings() -> None:
     }
     state = array.batch(np.arange(rows), zero, readings)
     samples = np.hstack([state.proper_acceleration, state.angular_acceleration])
-    expected = array.covariance(rate)
+    expected = covariance(array) * rate
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     # The error of a sample covariance is σ²√(2/N) on the diagonal and smaller beside it.
     assert np.abs((np.cov(samples.T) - expected) / scale).max() <= 5 * np.sqrt(2 / rows)
@@ -128,8 +135,8 @@ def test_weights_beat_equal_weights() -> None:
     rng = np.random.default_rng(4)
     sensors = random_sensors(rng, 4)
     noisy = [*sensors, sensor('bad', (0.2, 0.2, 0.2), noise_density=1.0)]
-    with_bad = np.trace(AccelerometerArray(noisy).covariance(1.0)[3:, 3:])
-    without = np.trace(AccelerometerArray(sensors).covariance(1.0)[3:, 3:])
+    with_bad = np.trace(covariance(AccelerometerArray(noisy))[3:, 3:])
+    without = np.trace(covariance(AccelerometerArray(sensors))[3:, 3:])
     assert with_bad <= without * (1 + 1e-9)
 
 
@@ -180,7 +187,7 @@ def test_the_verdict_depends_on_neither_size_nor_place() -> None:
             with raising(SensingError, 'not_observable', layout='one_line'):
                 AccelerometerArray(one_line(size * (X + 2 * Z), offset))
             corner = [sensor(n, offset + size * p) for n, p in (('a', X), ('b', Y), ('c', Z))]
-            assert AccelerometerArray(corner).redundancy == 3
+            assert AccelerometerArray(corner).gain.shape == (6, 9)
 
 
 def test_an_ill_conditioned_layout_is_remarked_on() -> None:

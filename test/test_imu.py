@@ -3,10 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.errors import ShapeError
-from izmp_dynamics.signals.imu import check_shapes, rotations, with_gravity
-
-from .raising import raising
+from izmp_dynamics.signals.imu import rotations, with_gravity
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -42,10 +39,3 @@ def test_quaternions_that_are_none() -> None:
     assert list(good) == [True, False, True, False, False, False]
     np.testing.assert_allclose(matrices[[0, 2]], [np.eye(3)] * 2, atol=1e-15)
     assert np.isnan(matrices[~good]).all()
-
-
-def test_wrong_shapes_are_refused() -> None:
-    with raising(ShapeError, 'shape', name='linear_acceleration'):
-        check_shapes(2, np.zeros((2, 3)), np.zeros((3, 3)), None)
-    with raising(ShapeError, 'shape', name='orientation_xyzw'):
-        check_shapes(2, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))

@@ -1,7 +1,7 @@
 """ROS messages ↔ arrays; the only place where their fields are named."""
 
 import importlib
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -19,23 +19,6 @@ from izmp_dynamics.base.conventions import NANOSECONDS, Array, all_finite
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.rotations import matrices_from_quaternions, quaternion_of_matrix
-from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
-
-
-class WorldInstant(NamedTuple):
-    """The root in the world at one instant.
-
-    Attributes:
-        R: (3, 3) world_R_root.
-        p: (3,) position of the root origin [m].
-        v: (3,) its velocity in world axes [m/s].
-        angular_velocity: (3,) ω in root axes [rad/s].
-    """
-
-    R: Array
-    p: Array
-    v: Array
-    angular_velocity: Array
 
 
 def message_class(msgtype: str) -> Any:
@@ -143,27 +126,6 @@ def polygon_stamped(stamp: int, frame: str, corners: Array) -> PolygonStamped:
     message = PolygonStamped(header=header(stamp, frame))
     message.polygon.points = [Point32(x=x, y=y, z=z) for x, y, z in corners.tolist()]
     return message
-
-
-def pose_and_twist(instant: WorldInstant) -> tuple[Array, Array]:
-    """Position and quaternion x y z w (7,); linear and angular velocity in root axes (6,)."""
-    pose = np.concatenate([instant.p, quaternion_of_matrix(instant.R)])
-    return pose, np.concatenate([instant.v @ instant.R, instant.angular_velocity])
-
-
-def odometry_numbers(
-    instant: WorldInstant, arm: Array, noise: OdometryNoise
-) -> tuple[Array, Array, Array, Array]:
-    """Pose, its covariance, twist, its covariance: the numbers of an Odometry in their order.
-
-    Args:
-        instant: of the root.
-        arm: (3,) from the root origin to the sensor of the position, in root axes [m].
-        noise: of the sensors.
-    """
-    pose, twist = pose_and_twist(instant)
-    of_pose, of_twist = odometry_covariance(instant.R, instant.v, arm, noise)
-    return pose, of_pose, twist, of_twist
 
 
 def rotation_matrix(quaternion_xyzw: Array) -> Array:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from izmp_dynamics.base.conventions import all_finite
+from izmp_dynamics.base.conventions import Array, all_finite
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.nodes.messages import WorldInstant, message_class, odometry_numbers
+from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.output import numbers
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
@@ -16,6 +16,7 @@ from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS
 from izmp_dynamics.results.topics import TOPICS
+from izmp_dynamics.sensing.odometry_covariance import OdometryNoise, odometry_covariance
 
 
 def _published(part: str, robot: RobotFile, of_world: bool) -> list[str]:
@@ -135,10 +136,8 @@ class Outputs:
         world = instant.world
         if not (instant.joints.valid[0] and all(map(all_finite, (world.R, world.p, world.v)))):
             return
-        omega = instant.root.angular_velocity[0]
-        if all_finite(omega):
-            root = WorldInstant(world.R[0], world.p[0], world.v[0], omega)
-            self._put_pose(instant, root, evaluator)
+        if all_finite(instant.root.angular_velocity[0]):
+            self._put_pose(instant, evaluator)
         if 'mr_ad' in instant.wrenches and all_finite(instant.wrenches['mr_ad']):
             self.send(self._later['mr_ad'], instant, evaluator.rig)
         if 'ir_md' in instant.wrenches and all_finite(instant.wrenches['ir_md']):
@@ -146,18 +145,18 @@ class Outputs:
             if self.verdict is not None and instant.ground.is_known:
                 self.verdict.point('ir_md', instant, evaluator.rig)
 
-    def _put_pose(self, instant: Evaluated, root: WorldInstant, evaluator: Evaluator) -> None:
-        stamp, rig = int(instant.stamps[0]), evaluator.rig
+    def _put_pose(self, instant: Evaluated, evaluator: Evaluator) -> None:
+        stamp, rig, world = int(instant.stamps[0]), evaluator.rig, instant.world
         if 'odom' in self._made and rig.position is not None:
             noise = evaluator.world.noise(evaluator.root.imu.period)
             self._made['odom'].computed(
-                stamp, self._frames['world'], odometry_numbers, root, rig.position.p, noise
+                stamp, self._frames['world'], _odometry, instant, rig, rig.position.p, noise
             )
         if self._sends_pose and self.broadcaster is not None:
             q = instant.joints.positions[0]
-            self.broadcaster.send_root(self._node.model, stamp, root, q)
+            self.broadcaster.send_root(self._node.model, stamp, world.R[0], world.p[0], q)
         if self.verdict is not None:
-            self.verdict.frame.take_pose(stamp, (root.R, root.p))
+            self.verdict.frame.take_pose(stamp, (world.R[0], world.p[0]))
 
     def send(self, names: Iterable[str], instant: Evaluated, rig: Rig) -> None:
         """Publish results that are known, by their table, as far as they are advertised."""
@@ -168,3 +167,11 @@ class Outputs:
                 self._made[name].computed(
                     int(instant.stamps[0]), frame, numbers, topic, instant, rig
                 )
+
+
+def _odometry(instant: Evaluated, rig: Rig, arm: Array, noise: OdometryNoise) -> tuple[Array, ...]:
+    """Pose, its covariance, twist, its covariance: the numbers of an Odometry in their order."""
+    pose, twist = numbers(TOPICS['odom'], instant, rig)
+    world = instant.world
+    of_pose, of_twist = odometry_covariance(world.R[0], world.v[0], arm, noise)
+    return pose, of_pose, twist, of_twist

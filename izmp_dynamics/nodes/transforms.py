@@ -9,7 +9,7 @@ from rclpy.qos import QoSProfile
 
 from izmp_dynamics.base.conventions import Array, unused_name
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.nodes.messages import WorldInstant, stamp_of, transform_stamped
+from izmp_dynamics.nodes.messages import stamp_of, transform_stamped
 from izmp_dynamics.nodes.output import Audience
 from izmp_dynamics.nodes.parameters import COMMON, common
 from izmp_dynamics.nodes.receiving import Reserved
@@ -85,7 +85,9 @@ class TransformBroadcaster:
         """Whether anybody subscribes."""
         return bool(self._audience)
 
-    def send_root(self, model: RobotModel, stamp: int, root: WorldInstant, q: Array) -> None:
+    def send_root(
+        self, model: RobotModel, stamp: int, world_R_root: Array, p: Array, q: Array
+    ) -> None:
         """Broadcast where the robot is in the world, as the pose of the root of its URDF.
 
         The frames below that one have their parents there, from robot_state_publisher, whatever
@@ -94,15 +96,17 @@ class TransformBroadcaster:
         Args:
             model: of the robot.
             stamp: [ns].
-            root: pose of the model's root in the world.
+            world_R_root: (3, 3) orientation of the model's root.
+            p: (3,) its position in the world [m].
             q: (n,) joint positions [rad] or [m].
         """
         if self._names is None or not self.wanted:
             return
-        R, p = model.frame_pose(model.urdf_root, q)
-        world_R_top, p_top = root.R @ R, root.p + root.R @ p
-        name = self._names.of(model.urdf_root)
-        self.send(transform_stamped(stamp, self._names.world, name, world_R_top, p_top))
+        R_top, p_top = model.frame_pose(model.urdf_root, q)
+        name, world_p_top = self._names.of(model.urdf_root), p + world_R_root @ p_top
+        self.send(
+            transform_stamped(stamp, self._names.world, name, world_R_root @ R_top, world_p_top)
+        )
 
     def other_parent(self, child: str, nodes: Iterable[str]) -> str | None:
         """Look, once a second, whether others broadcast a frame that has its parent here.

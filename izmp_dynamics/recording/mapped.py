@@ -64,19 +64,8 @@ class CounterClock:
         Returns:
             (T,) [ns].
         """
-        if not len(counts):
-            return np.zeros(0, np.int64)
-        first = self.stamp(float(counts[0]), int(received[0]))
-        counted = counts * self._unit
-        counted = np.rint(np.where(np.abs(counted) < MOST, counted, 0.0)).astype(np.int64)
-        steps, waited = np.diff(counted), np.diff(received)
-        if self._wrap:
-            steps = steps + self._wrap * np.rint((waited - steps) / self._wrap).astype(np.int64)
-        restarts = (steps < -BACK) | (steps - waited > AHEAD) | (waited - steps > BEHIND)
-        stamps = np.full(len(counts), first)
-        stamps[1:] += np.cumsum(np.where(restarts, waited, steps))
-        self._last = int(counted[-1]), int(received[-1]), int(stamps[-1])
-        return stamps
+        pairs = zip(counts.tolist(), received.tolist(), strict=True)
+        return np.array([self.stamp(*pair) for pair in pairs], dtype=np.int64)
 
     def stamp(self, count: float, received: int) -> int:
         """Date one message, as `stamps` does."""

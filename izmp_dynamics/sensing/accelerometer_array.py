@@ -238,7 +238,6 @@ class AccelerometerArray:
     Attributes:
         names: of the accelerometers.
         gain: (6, M) maps the readings, less ω × (ω × p), to φ and ω̇.
-        redundancy: number of axes beyond six.
         warnings: what is bad, though not impossible, about the layout: one sentence each.
 
     Raises:
@@ -258,12 +257,11 @@ class AccelerometerArray:
         points = [sensor.p_sensor_in_root for sensor in accelerometers]
         self._points = np.repeat(np.reshape(points, (-1, 3)), counts, axis=0)
         self._axes = np.concatenate([np.empty((0, 3)), *(s.axes_in_root for s in accelerometers)])
-        self._densities = np.repeat([sensor.noise_density for sensor in accelerometers], counts)
+        densities = np.repeat([sensor.noise_density for sensor in accelerometers], counts)
         self._sensitive = np.concatenate([np.empty((0, 3)), *(s.axes for s in accelerometers)])
         self._owners = np.repeat(np.arange(len(counts)), counts)
         check_layout(self.names, self._points, self._axes)
-        self.gain = frozen(_gain(self._points, self._axes, self._densities))
-        self.redundancy = len(self._axes) - 6
+        self.gain = frozen(_gain(self._points, self._axes, densities))
         self.warnings = self._remarks()
 
     def __deepcopy__(self, memo: object) -> 'AccelerometerArray':
@@ -274,15 +272,6 @@ class AccelerometerArray:
     def amplification(self) -> float:
         """Standard deviation of ω̇ about the worst axis per unit noise [(rad/s²) / (m/s²)]."""
         return float(np.linalg.norm(self.gain[3:], ord=2))
-
-    def covariance(self, rate: float) -> Array:
-        """(6, 6) covariance of (φ, ω̇) that the sensors' noise σ = ν √f causes.
-
-        Args:
-            rate: sample rate f [Hz].
-        """
-        covariance: Array = (self.gain * (self._densities**2 * rate)) @ self.gain.T
-        return covariance
 
     def batch(
         self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
@@ -322,13 +311,6 @@ class AccelerometerArray:
             self._axes, self._points, omega, alpha, phi, valid,
         )  # fmt: skip
         return RootState(stamps, omega, alpha, phi, valid)
-
-    def update(
-        self, stamp: int, angular_velocity: Array, readings: Mapping[str, Array]
-    ) -> RootState:
-        """`batch` for one instant: angular_velocity (3,) [rad/s], readings (k,) [m/s²]."""
-        one = {name: np.reshape(value, (1, -1)) for name, value in readings.items()}
-        return self.batch(np.array([stamp]), np.reshape(angular_velocity, (1, -1)), one)
 
     def _stacked(
         self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]

@@ -16,7 +16,6 @@ from izmp_dynamics.signals.differences import (
     central_quotient,
     contiguous,
 )
-from izmp_dynamics.signals.imu import finite_or_nan
 from izmp_dynamics.signals.stage import SampleWindow
 from izmp_dynamics.signals.stamps import nanoseconds
 
@@ -135,7 +134,8 @@ class DifferenceStage(ABC, Generic[State]):
             if np.shape(values) != (rows, *shape):
                 raise ShapeError(name, str((rows, *shape)), np.shape(values))
         flat = [np.reshape(each, (rows, math.prod(np.shape(each)[1:]))) for each in inputs]
-        return finite_or_nan(np.hstack(flat))
+        samples = np.asarray(np.hstack(flat), dtype=np.float64)
+        return np.where(np.isfinite(samples), samples, np.nan)
 
     def _completed(self, final: bool) -> State:
         samples = self._samples

@@ -15,7 +15,7 @@ from izmp_dynamics.base.conventions import GRAVITY, Array, Stamps, seconds
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.rotations import angles
 from izmp_dynamics.signals.differences import Mask
-from izmp_dynamics.signals.imu import check_shapes, rotations
+from izmp_dynamics.signals.imu import rotations
 
 TOLERANCE = 0.3
 """Difference from the IMU's reading that is remarked on, as a part of gravity [-]."""
@@ -175,7 +175,6 @@ def check_imu(
             robot file says so, or not to be added back without an orientation. The message
             states the remedy.
     """
-    check_shapes(len(stamps), angular_velocity, linear_acceleration, orientation_xyzw)
     finite = np.isfinite(np.hstack([angular_velocity, linear_acceleration])).all(axis=1)
     if not finite.any():
         raise SensingError(

@@ -8,18 +8,11 @@ whether the signals are what they should be.
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.signals.differences import Mask
 
 NORM_TOLERANCE = 0.01
 """How far the norm of a quaternion may be from one; drivers round to two or three digits."""
-
-
-def finite_or_nan(values: Array) -> Array:
-    """Copy `values` with NaN in place of infinity, which would make numpy warn."""
-    values = np.asarray(values, dtype=np.float64)
-    return np.where(np.isfinite(values), values, np.nan)
 
 
 def rotations(quaternions_xyzw: Array) -> tuple[Array, Mask]:
@@ -46,18 +39,3 @@ def with_gravity(linear_acceleration: Array, world_R_sensor: Array, gravity: flo
     """Add gravity back to accelerations without it: φ = a - g, in sensor axes (T, 3) [m/s²]."""
     upward: Array = world_R_sensor[:, 2, :]
     return linear_acceleration + gravity * upward
-
-
-def check_shapes(
-    rows: int, angular_velocity: Array, linear_acceleration: Array, orientation: Array | None
-) -> None:
-    """Refuse IMU signals that do not have the stated number of rows."""
-    expected = [
-        ('angular_velocity', angular_velocity, 3),
-        ('linear_acceleration', linear_acceleration, 3),
-    ]
-    if orientation is not None:
-        expected.append(('orientation_xyzw', orientation, 4))
-    for name, value, width in expected:
-        if np.shape(value) != (rows, width):
-            raise ShapeError(name, f'({rows}, {width})', np.shape(value))

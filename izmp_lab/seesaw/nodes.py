@@ -21,12 +21,11 @@ from sensor_msgs.msg import JointState
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import IzmpError, ModelError
 from izmp_dynamics.base.faults import Fault, Reason
+from izmp_dynamics.base.rotations import quaternion_of_matrix
 from izmp_dynamics.nodes.health import diagnostic_array
 from izmp_dynamics.nodes.messages import (
-    WorldInstant,
     header,
     point,
-    pose_and_twist,
     quaternion,
     quaternion_of,
     rotation_matrix,
@@ -131,16 +130,11 @@ def _columns(message: JointState, names: tuple[str, ...], *fields: str) -> list[
 def _odometry(body: RigidState, stamp: int, frame: str) -> Odometry:
     """Pose in the world, and twist in the axes of the body."""
     R = body.rotation
-    pose, twist = pose_and_twist(
-        WorldInstant(R, body.position, body.velocity, R.T @ body.angular_velocity)
-    )
     message = Odometry(header=header(stamp, WORLD), child_frame_id=frame)
-    message.pose.pose.position = point(pose[:3])
-    message.pose.pose.orientation = quaternion_of(pose[3:])
-    message.twist.twist.linear, message.twist.twist.angular = (
-        vector3(twist[:3]),
-        vector3(twist[3:]),
-    )
+    message.pose.pose.position = point(body.position)
+    message.pose.pose.orientation = quaternion_of(np.asarray(quaternion_of_matrix(R)))
+    message.twist.twist.linear = vector3(R.T @ body.velocity)
+    message.twist.twist.angular = vector3(R.T @ body.angular_velocity)
     return message
 
 
