@@ -69,7 +69,7 @@ def _changes(time, on, becomes):
 
 def none(signals):
     """No torques."""
-    return signals['efforts'].rows(slice(0))
+    return signals['efforts'].select(slice(0))
 
 
 def rough(signals):

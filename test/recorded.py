@@ -4,6 +4,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
+from izmp_dynamics.signals.samples import Samples
 
 from .pipeline_signals import evaluate, joined
 
@@ -15,8 +16,8 @@ def read_bag(path, robot):
         signals = {}
         for span, _ in recording.spans(5.0):
             for name, samples in span.items():
-                before = signals.get(name, samples.rows(slice(0)))
-                signals[name] = before.followed_by(samples)
+                before = signals.get(name, samples.select(slice(0)))
+                signals[name] = Samples.joined([before, samples])
     return recording, signals
 
 

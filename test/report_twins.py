@@ -82,7 +82,7 @@ def lost(signal, *spans):
         samples = signals[signal]
         time = (samples.stamps - samples.stamps[0]) * 1e-9
         kept = ~np.any([(time > begin) & (time < end) for begin, end in spans], axis=0)
-        signals[signal] = samples.rows(kept)
+        signals[signal] = samples.select(kept)
 
     return change
 
@@ -106,7 +106,7 @@ def until(end):
     def change(signals):
         last = signals['joints'].stamps[0] + round(1e9 * end)
         for name, samples in signals.items():
-            signals[name] = samples.rows(samples.stamps <= last)
+            signals[name] = samples.select(samples.stamps <= last)
 
     return change
 

@@ -167,7 +167,7 @@ def test_the_frame_of_a_force_sensor_on_another_leg_is_refused(tmp_path):
 def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):
     stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (60, 1)))
     signals = stance.signals()
-    signals['feet[FL]'] = signals['feet[FL]'].rows(slice(20, None))
+    signals['feet[FL]'] = signals['feet[FL]'].select(slice(20, None))
     signals['feet[RR]'].values[40:] = 0.0
     found = evaluate(Evaluator(rig), [signals])
     assert not np.isfinite(found.soles[0].normal_force[:10]).any()

@@ -33,7 +33,7 @@ def admitted(gate, samples, lengths=(10**6,)):
     found, begin, piece = [], 0, 0
     while begin < len(samples):
         end = begin + lengths[piece % len(lengths)]
-        found.append(gate.admit(samples.rows(slice(begin, end))))
+        found.append(gate.admit(samples.select(slice(begin, end))))
         while gate.turned:
             found.append(gate.admit(gate.release()))
         begin, piece = end, piece + 1

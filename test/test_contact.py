@@ -190,7 +190,7 @@ def test_torques_give_the_loads_that_statics_leave_open_live_as_in_replay(rig, c
     stance, torques = crossed
     load = stance.forces[0] @ stance.normal
     signals = with_efforts(stance, torques)
-    steps = [{name: x.rows(slice(k, k + 1)) for name, x in signals.items()} for k in range(40)]
+    steps = [{name: x.select(slice(k, k + 1)) for name, x in signals.items()} for k in range(40)]
     for evaluator, pieces in ((Evaluator(rig), [signals]), (Evaluator(rig, live=True), steps)):
         shares = evaluate(evaluator, pieces).ground.shares
         assert np.isfinite(shares[20:30]).all()
@@ -261,7 +261,7 @@ def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_a
     topics = [TOPICS[name] for name in OF_EACH_FOOT]
     signals = stance.signals()
     steps = [
-        {name: each.rows(slice(k, k + 1)) for name, each in signals.items()} for k in range(40)
+        {name: each.select(slice(k, k + 1)) for name, each in signals.items()} for k in range(40)
     ]
     pieces = evaluate(Evaluator(rig, live=True), steps)
     for topic in topics:

@@ -73,7 +73,7 @@ def test_no_instant_is_late_because_samples_are_collected(rig):
         results = evaluator.push(message)
         for signal, samples in message.items():
             before = collected.get(signal)
-            collected[signal] = samples if before is None else before.followed_by(samples)
+            collected[signal] = samples if before is None else Samples.joined([before, samples])
         newest = {signal: int(samples.stamps[-1]) for signal, samples in collected.items()}
         if not waiting.awaits(newest):
             assert not results, k
@@ -179,7 +179,7 @@ def instants(rig, signals, pieces=1):
     evaluator = Evaluator(rig, *known, orientation=None)
     ends = np.linspace(0, max(len(part) for part in signals.values()), pieces + 1).astype(int)
     cuts = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
-    parts = ({name: part.rows(cut) for name, part in signals.items()} for cut in cuts)
+    parts = ({name: part.select(cut) for name, part in signals.items()} for cut in cuts)
     results = evaluate(evaluator, parts)
     known = np.isfinite(results.points['mr_ad']).all(axis=1)
     return results.stamps[known], evaluator

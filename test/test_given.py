@@ -83,7 +83,7 @@ def test_repeated_and_older_instants_are_left_out(joints, rig):
     kinematics = np.arange(3.0 * rig.model.dof)
     pieces = [slice(0, 5), slice(5, 8)]
     samples = Samples(stamps, np.tile(kinematics, (len(stamps), 1)))
-    found = [joints.give(samples.rows(rows)) for rows in pieces]
+    found = [joints.give(samples.select(rows)) for rows in pieces]
     seen = np.concatenate([part.stamps for part in found])
     np.testing.assert_array_equal(seen, [1, 11, 21, 31])
     np.testing.assert_array_equal(found[1].accelerations[0], kinematics[-rig.model.dof :])

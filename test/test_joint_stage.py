@@ -11,11 +11,12 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.joints import JointStage, group_joints, joined
+from izmp_dynamics.pipeline.joints import JointStage, group_joints
 from izmp_dynamics.recording import survey
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.samples import Samples
 
 from .small_robot import extended
@@ -58,10 +59,10 @@ def stage_of(messages=None, robot=ROBOT, **options):
 def evaluate(stage, messages, pieces=1):
     """All instants for messages in so many pieces."""
     parts = [
-        stage.push(messages.rows(rows))
+        stage.push(messages.select(rows))
         for rows in np.array_split(np.arange(len(messages)), pieces)
     ]
-    return joined([*parts, stage.flush()], 3)
+    return JointKinematics.joined([*parts, stage.flush()])
 
 
 def check_truth(joints, atol):
@@ -216,7 +217,7 @@ def test_a_new_rate_of_a_running_system_is_learned():
 def test_a_pause_while_the_groups_are_learned_teaches_no_wrong_rate():
     stage = stage_of(relearn=True)
     for piece in np.split(np.arange(2), 2):
-        stage.push(recorded(((0, 800), (0, 1, 2))).rows(piece))
+        stage.push(recorded(((0, 800), (0, 1, 2))).select(piece))
     assert not len(stage.flush(final=False))
     messages = recorded((range(2000, 6000, 10), (0, 1, 2)))
     joints = evaluate(stage, messages, len(messages))
@@ -261,7 +262,7 @@ def test_a_stage_that_starts_later_has_the_same_instants_on_the_bus(begin):
         return joints.stamps[stage.on_bus(joints.stamps)]
 
     whole = on_bus(messages, messages)
-    part = messages.rows(slice(begin, None))
+    part = messages.select(slice(begin, None))
     later = on_bus(None, part)
     assert len(later) > 100
     np.testing.assert_array_equal(later, whole[-len(later) :])

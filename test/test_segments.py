@@ -190,7 +190,7 @@ def test_a_silent_unit_is_counted_and_its_link_follows_from_the_joints(walk, sig
     units = tuple(unit for unit in file.segments if unit.link in ('trunk', 'l_foot'))
     stamps = signals['segments[l_foot]'].stamps
     heard = (stamps < stamps[500]) | (stamps > stamps[650])
-    silent = signals | {'segments[l_foot]': signals['segments[l_foot]'].rows(heard)}
+    silent = signals | {'segments[l_foot]': signals['segments[l_foot]'].select(heard)}
     both, _ = evaluated(file, signals, segments=units)
     result, evaluator = evaluated(file, silent, segments=units)
     trunk = tuple(unit for unit in units if unit.link == 'trunk')
@@ -289,8 +289,8 @@ def test_a_silent_unit_takes_no_segment_from_a_calibration(walk, signals):
     feet = tuple(replace(foot, wrench=None) for foot in file.feet)
     rig = make_rig(replace(file, segments=tuple(map(bare, file.segments[:2])), feet=feet))
     silent, other = rig.units
-    few = signals[f'segments[{silent}]'].rows(slice(0, 400))
-    for heard in (few, few.rows(slice(0))):
+    few = signals[f'segments[{silent}]'].select(slice(0, 400))
+    for heard in (few, few.select(slice(0))):
         (part,) = cut_segments(rig, signals | {f'segments[{silent}]': heard})
         assert list(part.units) == [other]
         assert part.duration == cut_segments(rig, signals)[0].duration

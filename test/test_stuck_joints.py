@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stuck_joints import MotionEvidence, StuckJoints
 
 MS = 1_000_000
@@ -30,12 +30,12 @@ def judged(positions, pieces=7, asleep=slice(0), late=0):
     evidence = MotionEvidence(['imu'])
     gate, passed = StuckJoints(PERIOD, 4, evidence, (0.0, 0.0)), []
     for begin in range(0, 300, pieces):
-        messages = Samples(STAMPS, positions).rows(slice(begin, begin + pieces))
+        messages = Samples(STAMPS, positions).select(slice(begin, begin + pieces))
         passed.append(gate.push(messages))
         seen = slice(max(0, begin - late), max(0, begin - late + pieces))
-        evidence.see('imu', Samples(STAMPS, imu).rows(seen))
+        evidence.see('imu', Samples(STAMPS, imu).select(seen))
         passed.append(gate.settle(int(messages.stamps[-1]) - PATIENCE))
-    whole = joined([*passed, gate.flush()], NOTHING)
+    whole = Samples.joined([*passed, gate.flush()])
     np.testing.assert_array_equal(whole.stamps, STAMPS)
     np.testing.assert_array_equal(whole.values, positions)
     return gate
@@ -84,9 +84,9 @@ def test_messages_wait_no_longer_than_until_the_evidence_is_known(asleep):
     gate = StuckJoints(PERIOD, 4, evidence, (0.0, 0.0))
     longest = count = 0
     for k in range(300):
-        given = Samples(STAMPS, positions).rows(slice(k, k + 1))
+        given = Samples(STAMPS, positions).select(slice(k, k + 1))
         count += len(gate.push(given))
-        evidence.see('imu', Samples(STAMPS, imu).rows(slice(k, k + 1)))
+        evidence.see('imu', Samples(STAMPS, imu).select(slice(k, k + 1)))
         count += len(gate.settle(int(STAMPS[k]) - PATIENCE))
         longest = max(longest, k + 1 - count)
     assert longest == 9  # those of 0.1 s but the one with which it is known

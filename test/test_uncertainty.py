@@ -28,7 +28,7 @@ def recorded(sway, biped31):
     recording, signals = read_bag(sway[1], biped31)
     begin, end = recording.origin + SECOND, recording.origin + 3 * SECOND
     span = {
-        name: samples.rows((samples.stamps >= begin) & (samples.stamps < end))
+        name: samples.select((samples.stamps >= begin) & (samples.stamps < end))
         for name, samples in signals.items()
     }
     return recording, span

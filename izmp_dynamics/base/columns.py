@@ -144,7 +144,7 @@ class Record:
     __match_args__: ClassVar[tuple[str, ...]]  # the names of the fields; a dataclass sets it
 
     def __len__(self) -> int:
-        return len(self._parts()[0])
+        return len(getattr(self, self.__match_args__[0]))
 
     def _parts(self) -> list[Any]:
         return [getattr(self, name) for name in self.__match_args__]
@@ -156,7 +156,10 @@ class Record:
     @classmethod
     def joined(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
         """Return the instants of all parts, one after the other; there is at least one part."""
-        return cls(*map(_joined, zip(*(part._parts() for part in parts), strict=True)))
+        some = [part for part in parts if len(part)] or [parts[0]]
+        if len(some) == 1:
+            return some[0]
+        return cls(*map(_joined, zip(*(part._parts() for part in some), strict=True)))
 
 
 def _selected(part: Any, rows: Any) -> Any:

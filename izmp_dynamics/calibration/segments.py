@@ -36,7 +36,7 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import credible_stamps
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.imu import rotations
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import realigned
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
@@ -146,8 +146,8 @@ def read_segments(
         for signals, _ in recording.spans(SPAN):
             for name, samples in signals.items():
                 parts[name].append(samples)
-    whole = {name: joined(some, some[0]) for name, some in parts.items()}
-    credible = {name: part.rows(credible_stamps(part.stamps)) for name, part in whole.items()}
+    whole = {name: Samples.joined(some) for name, some in parts.items()}
+    credible = {name: part.select(credible_stamps(part.stamps)) for name, part in whole.items()}
     return recording.rig, cut_segments(recording.rig, credible)
 
 
@@ -201,7 +201,7 @@ def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
     if len(poses) < 3:
         return Samples.empty(6)
     near = np.diff(poses.stamps) <= _longest_step(poses.stamps)
-    derived = imu_of_poses(poses, rig.robot.gravity).rows(near[1:] & near[:-1])
+    derived = imu_of_poses(poses, rig.robot.gravity).select(near[1:] & near[:-1])
     if len(derived) and too_large(derived.values, LARGEST_MOTION).mean() > MOST_LOST:
         size = float(np.median(np.linalg.norm(derived.values[:, 3:], axis=1)))
         raise ReplayError(
@@ -226,11 +226,11 @@ def _usable(
     """
     if samples is None:
         return Samples.empty(6)
-    samples = correction.apply(samples.rows(~too_large(samples.values, largest)))
+    samples = correction.apply(samples.select(~too_large(samples.values, largest)))
     good = (samples.stamps > 0) & ~np.isinf(samples.values).any(axis=1)
     if whole:
         good &= np.isfinite(samples.values).all(axis=1)
-    samples = samples.rows(good)
+    samples = samples.select(good)
     stamps, which = np.unique(samples.stamps, return_inverse=True)
     values = np.full((len(stamps), samples.values.shape[1]), np.nan)
     for k, column in enumerate(samples.values.T):
@@ -284,9 +284,9 @@ def _longest_step(stamps: Stamps) -> int:
 def _between(samples: Samples, begin: int, end: int) -> Samples:
     """The samples of a time, and one neighbour on either side unless it is beyond a gap."""
     first = max(0, int(np.searchsorted(samples.stamps, begin)) - 1)
-    part = samples.rows(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
+    part = samples.select(slice(first, int(np.searchsorted(samples.stamps, end)) + 2))
     reach = _longest_step(samples.stamps)
-    return part.rows((part.stamps >= begin - reach) & (part.stamps <= end + reach))
+    return part.select((part.stamps >= begin - reach) & (part.stamps <= end + reach))
 
 
 def _filled(joints: Samples) -> Samples:

@@ -389,7 +389,7 @@ class _MeasuredNoise:
         return SampleNoise(np.sqrt(force), np.sqrt(imu[:3]), np.sqrt(joints))
 
     def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
-        used = samples.rows(rows)
+        used = samples.select(rows)
         stamps, values = used.stamps, used.values
         if self._clocked:
             clock = self._clocks.setdefault(name, PublisherClock(used.values.shape[1]))

@@ -23,7 +23,7 @@ from izmp_dynamics.pipeline.located import IrMdStage, Located
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
 from izmp_dynamics.pipeline.world import WorldState
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.signals.samples import Signals
@@ -360,7 +360,7 @@ class Evaluator:
         return (*found, stages.wrench) if stages.wrench is not None else tuple(found)
 
     def _begin(self) -> None:
-        self._none = self._pending = joined([], self.rig.model.dof)
+        self._none = self._pending = JointKinematics.none(self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
         self._izmp_known = self._last = self._newest = 0
         self._located.begin()
@@ -387,7 +387,7 @@ class Evaluator:
                 return
         self._newest = int(joints.stamps[-1])
         if len(self._pending):
-            joints = joined([self._pending, joints], self.rig.model.dof)
+            joints = JointKinematics.joined([self._pending, joints])
             on_bus = np.concatenate([self._reaches_bus, on_bus])
         self._pending, self._reaches_bus = joints, on_bus
 

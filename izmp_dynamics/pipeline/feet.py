@@ -255,9 +255,9 @@ class FootImuStage(Stage):
         self._verticals.reach = self.stream.buffer.reach
         memory = max(1, round(LONGEST_MEMORY / self.stream.period))
         known = len(self._latest)
-        samples = self._latest.followed_by(usable)
+        samples = Samples.joined([self._latest, usable])
         omega, force = samples.values[:, :3] @ self._R.T, samples.values[:, 3:] @ self._R.T
         up = foot_tilt(omega, force, memory, self._gravity)
         self._verticals.append(usable.stamps, up[known:])
-        self._latest = samples.rows(slice(max(0, len(samples) - memory), None))
+        self._latest = samples.select(slice(max(0, len(samples) - memory), None))
         self.stream.buffer.forget(int(usable.stamps[-1]))

@@ -123,7 +123,7 @@ class GivenJoints(JointStage):
         samples.check_width(JOINTS, 3 * self.model.dof)
         if len(samples) > 1 or samples.stamps[0] <= self._latest:
             before = np.maximum.accumulate(np.append(self._latest, samples.stamps))
-            samples = samples.rows(samples.stamps > before[:-1])
+            samples = samples.select(samples.stamps > before[:-1])
         if not len(samples):
             return self._none
         self._latest = int(samples.stamps[-1])

@@ -15,7 +15,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.limits import LARGEST_JOINT_POSITION
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.buffer import SampleBuffer, reach_of
 from izmp_dynamics.signals.bus_grid import BusGrid
 from izmp_dynamics.signals.matched_filter import check_half_width
@@ -103,7 +103,7 @@ class JointStage:
         self._gates: tuple[StuckJoints, ...] = ()
         self._last: int | None = None
         self._due: int | None = None
-        self._none = joined([], model.dof)
+        self._none = JointKinematics.none(model.dof)
         self.reset()
 
     @property
@@ -158,12 +158,12 @@ class JointStage:
         unset = samples.stamps <= 0
         if unset.any():
             self._faults[Fault(Reason.STAMP_UNSET)] += int(np.count_nonzero(unset))
-        self._learning = self._learning.followed_by(samples.rows(~unset))
+        self._learning = Samples.joined([self._learning, samples.select(~unset)])
         stamps = self._learning.stamps
         learned = self._none
         if len(stamps) >= LEARNED_MESSAGES and np.ptp(stamps) >= LEARNED_TIME * NANOSECONDS:
             learned = self._learn()
-        self._learning = self._learning.rows(slice(-_MOST_LEARNED, None))
+        self._learning = self._learning.select(slice(-_MOST_LEARNED, None))
         return learned
 
     def show_motion(self, signal: str, samples: Samples) -> None:
@@ -192,7 +192,7 @@ class JointStage:
             parts.append(self._learn())
         for k in range(len(self._stages)):
             self._flush_group(k)
-        return joined([*parts, self._completed()], self.model.dof)
+        return JointKinematics.joined([*parts, self._completed()])
 
     def on_bus(self, stamps: Stamps) -> Flags:
         """Which of the next instants (K,) [ns] reach the bus; to be asked for each once.
@@ -378,9 +378,7 @@ class JointStage:
             kinematics = JointKinematics(
                 kinematics.stamps, wide[0], wide[1], wide[2], kinematics.valid
             )
-        if len(self._pending):
-            kinematics = joined([self._pending, kinematics], self.model.dof)
-        self._pending = kinematics
+        self._pending = JointKinematics.joined([self._pending, kinematics])
 
     def _without_stuck(self, group: int, kinematics: JointKinematics) -> JointKinematics:
         if not self._gates[group].was_stuck:

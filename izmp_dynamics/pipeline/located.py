@@ -173,7 +173,7 @@ class Located:
         if len(new):
             counted = on_bus[self.pushed : decided]
             world = stages.world.evaluate(new.stamps, counted, new.moving)
-            self._worlds = WorldState.joined([self._worlds, world]) if len(self._worlds) else world
+            self._worlds = WorldState.joined([self._worlds, world])
             omega = stages.angular_velocity(new.stamps, new.moving)
             wrenches.append(ir_md.push(new, world, omega))
         if final:

@@ -100,21 +100,21 @@ class PoseImu:
             ends: whether none follows soon.
         """
         usable = self._timely(usable, ends)
-        self._poses = self._poses.followed_by(usable)
+        self._poses = Samples.joined([self._poses, usable])
         if len(self._poses) < 3:
             return Samples.empty(6)
         poses = self._poses
-        self._poses = poses.rows(slice(-2, None))
+        self._poses = poses.select(slice(-2, None))
         if len(usable):
             self._stream.buffer.forget(int(usable.stamps[-1]))
         derived = imu_of_poses(poses, self._gravity)
         steps = np.diff(poses.stamps) / NANOSECONDS
         near = np.maximum(steps[1:], steps[:-1]) <= self._stream.buffer.reach
-        return derived.rows(near)
+        return derived.select(near)
 
     def _timely(self, samples: Samples, ends: bool) -> Samples:
         """The poses with stamps of their instants; others are counted, the newest one waits."""
-        known = self._waiting.followed_by(samples)
+        known = Samples.joined([self._waiting, samples])
         timely = np.ones(len(known), dtype=np.bool_)
         for k in range(len(self._waiting), len(known)):
             stamp = int(known.stamps[k])
@@ -128,8 +128,8 @@ class PoseImu:
             self._newest = stamp
         self.faults[Fault(Reason.STAMP_TOO_CLOSE)] += np.count_nonzero(~timely)
         settled = len(known) if ends else max(len(known) - 1, 0)
-        self._waiting = known.rows(slice(settled, None)).rows(timely[settled:])
-        return known.rows(slice(settled)).rows(timely[:settled])
+        self._waiting = known.select(slice(settled, None)).select(timely[settled:])
+        return known.select(slice(settled)).select(timely[:settled])
 
 
 def imu_of_poses(poses: Samples, gravity: float) -> Samples:

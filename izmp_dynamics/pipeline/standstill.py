@@ -104,7 +104,7 @@ def _pieces(samples: Samples) -> Iterator[Samples]:
     last = len(samples) - 10
     single = (slice(k, k + 1) for k in range(80, last))
     for some in (slice(80), *single, slice(last, None)):
-        piece = samples.rows(some)
+        piece = samples.select(some)
         if len(piece) > 1:
             piece.values.setflags(write=False)
         yield piece

@@ -190,7 +190,7 @@ class WorldStage(Stage):
     def push_position(self, samples: Samples) -> None:
         """Take fixes (T, 3) [m]."""
         if self.position is not None and len(samples):
-            self._fixes = self._fixes.followed_by(self.position.push(samples))
+            self._fixes = Samples.joined([self._fixes, self.position.push(samples)])
             if self._oriented:
                 self._located.expect(self.position.buffer.received_until)
 
@@ -269,18 +269,20 @@ class WorldStage(Stage):
             return
         R = self.orientation.at(stamps[:count])
         known = np.asarray(np.isfinite(R).all(axis=(1, 2)))
-        fixes, self._fixes = self._fixes.rows(slice(count)), self._fixes.rows(slice(count, None))
+        fixes, self._fixes = (
+            self._fixes.select(part) for part in (slice(count), slice(count, None))
+        )
         self._oriented = bool(known[-1])
         if self._localizer is None:
             self._localizer = self._make_localizer(self.position)
-        at = fixes.rows(known)
+        at = fixes.select(known)
         self._put(self._localizer.extend(at.stamps, at.values, R[known]))
         self._located.settled = self._localizer.settled
 
     def _flush_position(self, final: bool = True) -> None:
         if self.position is None:
             return
-        self._fixes = self._fixes.followed_by(self.position.flush(final))
+        self._fixes = Samples.joined([self._fixes, self.position.flush(final)])
         self._locate()
         if self._localizer is not None:
             self._put(self._localizer.flush())

@@ -24,7 +24,7 @@ from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.sensing.joint_kinematics import JointKinematics, joined
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.differences import (
     Mask,
     backward,
@@ -131,7 +131,7 @@ class ActuatorDifferentiator:
             ShapeError: if `positions` has another shape.
         """
         self.reset()
-        return joined([self.extend(stamps, positions), self.flush()], len(self.joint_names))
+        return JointKinematics.joined([self.extend(stamps, positions), self.flush()])
 
     def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
         """Take the next samples of a stream; return the instants that they complete.

@@ -28,20 +28,14 @@ class JointKinematics(Record):
     accelerations: Array
     valid: Mask
 
+    @classmethod
+    def none(cls, dof: int) -> 'JointKinematics':
+        """No instants of n = `dof` joints."""
+        stamps, nothing = np.empty(0, dtype=np.int64), np.empty((0, dof))
+        return cls(stamps, nothing, nothing, nothing, np.zeros(0, dtype=np.bool_))
+
     @cached_property
     def moving(self) -> Mask:
         """(K,) whether any joint moves at all, or may do so."""
         moving: Mask = (self.velocities != 0.0).any(axis=1)
         return moving
-
-
-def joined(parts: list[JointKinematics], dof: int) -> JointKinematics:
-    """One joint kinematics after the other; none at all for n = `dof` joints."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        none = np.empty((0, dof))
-        stamps = np.empty(0, dtype=np.int64)
-        return JointKinematics(stamps, none, none, none, np.zeros(0, dtype=np.bool_))
-    return JointKinematics.joined(parts)

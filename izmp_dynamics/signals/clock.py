@@ -13,7 +13,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 
 BACK = nanoseconds(1.0)
@@ -66,7 +66,7 @@ class ClockGate:
             return samples
         if self.turned:
             self._hold(samples)
-            return samples.rows(slice(0))
+            return samples.select(slice(0))
         if self.held is None and not self._outdated and self._left is None:
             steady, newest = _steady(samples.stamps, self.newest)
             if steady:
@@ -74,8 +74,8 @@ class ClockGate:
                 return samples
         admitted: list[Samples] = []
         for row in range(len(samples)):
-            admitted += self._judge(samples.rows(slice(row, row + 1)))
-        return joined(admitted, samples)
+            admitted += self._judge(samples.select(slice(row, row + 1)))
+        return Samples.joined([samples.select(slice(0)), *admitted])
 
     def release(self) -> Samples | None:
         """Begin the new time of a clock that turned; return what was held, to be admitted."""
@@ -88,7 +88,7 @@ class ClockGate:
         self._outdated = self.newest > 0
 
     def _hold(self, samples: Samples) -> None:
-        self.held = samples if self.held is None else self.held.followed_by(samples)
+        self.held = samples if self.held is None else Samples.joined([self.held, samples])
 
     def _judge(self, one: Samples) -> list[Samples]:
         """Judge one sample; return those of the present time that it settles."""

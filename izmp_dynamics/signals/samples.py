@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import ShapeError
 
 
 @dataclass(slots=True, eq=False)
-class Samples:
+class Samples(Record):
     """Samples of one signal in the order of arrival.
 
     Attributes:
@@ -38,33 +39,6 @@ class Samples:
         """
         if self.values.shape != (len(self.stamps), width):
             raise ShapeError(signal, f'({len(self.stamps)}, {width})', self.values.shape)
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-    def rows(self, rows: np.ndarray | slice) -> 'Samples':
-        """The samples that a mask, indices or a slice selects."""
-        return Samples(self.stamps[rows], self.values[rows])
-
-    def followed_by(self, later: 'Samples') -> 'Samples':
-        """These samples, then those of `later`."""
-        return Samples(
-            np.concatenate([self.stamps, later.stamps]),
-            np.concatenate([self.values, later.values]),
-        )
-
-
-def joined(parts: list[Samples], like: Samples) -> Samples:
-    """Samples one after the other; none, of the width of `like`, if there are none."""
-    parts = [part for part in parts if len(part)]
-    if not parts:
-        return like.rows(slice(0, 0))
-    if len(parts) == 1:
-        return parts[0]
-    return Samples(
-        np.concatenate([part.stamps for part in parts]),
-        np.concatenate([part.values for part in parts]),
-    )
 
 
 Signals = dict[str, Samples]

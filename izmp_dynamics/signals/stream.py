@@ -13,7 +13,7 @@ from izmp_dynamics.signals.gate import Gate, Rows
 from izmp_dynamics.signals.matched_filter import MatchedStream, check_half_width
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import DelayedFilter, GyroscopeDelay
 
@@ -176,7 +176,7 @@ class SampleStream:
         if self._filter is not None:
             parts.append(self._smoothed(self._filter.flush()))
         self.buffer.closed = True
-        return joined(parts, Samples.empty(self.buffer.width))
+        return Samples.joined(parts)
 
     def _give_up(self) -> None:
         """Hand out the last sample before a pause; not while the period is being learned."""
@@ -240,9 +240,9 @@ class SampleStream:
         stamps, values, begin = room
         usable = Samples(stamps[begin : begin + used], values[begin : begin + used])
         if self.period is None:
-            learned = self._learned(self._learning.followed_by(usable), final)
+            learned = self._learned(Samples.joined([self._learning, usable]), final)
             if learned is None:
-                return usable.rows(slice(0))
+                return usable.select(slice(0))
             room = self._room(len(learned))
             return self._take(room, self._gate.readmit(learned.stamps, learned.values, room))
         if self._filter is None:

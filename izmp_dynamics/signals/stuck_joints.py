@@ -21,7 +21,7 @@ from izmp_dynamics.signals.repeats import (
     Flags,
     StuckSpans,
 )
-from izmp_dynamics.signals.samples import Samples, joined
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 
 LEAST = 2
@@ -167,7 +167,7 @@ class StuckJoints:
 
     def push(self, samples: Samples) -> Samples:
         """Take messages (T, n); return those that can be used by now."""
-        self._queue = joined([self._queue, samples], samples)
+        self._queue = Samples.joined([self._queue, samples])
         return self._passed()
 
     def settle(self, newest: int) -> Samples:
@@ -178,7 +178,7 @@ class StuckJoints:
         """
         stop = self._stop
         if stop is None or not self.waits or not self._judge(stop, stop.due <= newest):
-            return self._queue.rows(slice(0))
+            return self._queue.select(slice(0))
         self._seen = 0
         return self._passed()
 
@@ -189,7 +189,7 @@ class StuckJoints:
             self._release(self._stop)
             self._seen = 0
             parts.append(self._passed())
-        return joined(parts, self._queue.rows(slice(0)))
+        return Samples.joined(parts)
 
     def stuck_at(self, instants: Stamps) -> Flags:
         """(K, n) at which instants [ns] which are stuck, or derived from such positions."""
@@ -215,17 +215,17 @@ class StuckJoints:
         while row < len(queue) and not self.waits:
             stop = self._stop
             if stop is None:
-                row = end = row + self._follow(queue.rows(slice(row, None)), LEAST)
+                row = end = row + self._follow(queue.select(slice(row, None)), LEAST)
                 if row < len(queue):
                     self._stop = self._stop_at(queue.values[row])
                     if self._stop is None:
-                        row = end = row + self._follow(queue.rows(slice(row, row + 1)))
+                        row = end = row + self._follow(queue.select(slice(row, row + 1)))
                 continue
             still = stop.joints & (queue.values[row] == self._state[0])
             if stop.stuck:
                 if (still != stop.joints).any():
                     self._stop = None
-                    self._follow(queue.rows(slice(row, row + 1)))
+                    self._follow(queue.select(slice(row, row + 1)))
                 row = end = row + 1
             elif np.count_nonzero(still) < LEAST:
                 self._release(stop)
@@ -235,8 +235,8 @@ class StuckJoints:
                 stop.due = stamp if stamp - stop.since >= self._longest else 0
                 if stop.due and self._judge(stop):
                     row = end
-        self._queue, self._seen = queue.rows(slice(end, None)), row - end
-        return queue.rows(slice(end))
+        self._queue, self._seen = queue.select(slice(end, None)), row - end
+        return queue.select(slice(end))
 
     def _follow(self, samples: Samples, least: int | None = None) -> int:
         """Follow messages up to one with which `least` joints stop; return how many."""

@@ -75,7 +75,7 @@ def received(rng: np.random.Generator, stamps: Stamps, values: Array) -> Samples
     late = stamps + np.round(NANOSECONDS * delay).astype(np.int64)
     apart = APART * np.arange(len(stamps))
     arrival = np.maximum.accumulate(late - apart) + apart
-    return Samples(arrival, values).rows(rng.random(len(stamps)) >= LOST)
+    return Samples(arrival, values).select(rng.random(len(stamps)) >= LOST)
 
 
 RATE = 125.0
