@@ -113,11 +113,6 @@ def test_the_level_plane_follows_the_loaded_foot_not_the_lower_one():
     np.testing.assert_allclose(plane.point[0, 2], -0.6)
 
 
-def test_the_level_plane_needs_an_orientation():
-    with raising(SensingError, 'no_orientation', source='gravity'):
-        level_plane(feet([-0.8], [-0.8]), up(1), None)
-
-
 def test_a_robot_without_feet():
     assert standing((), up(3), 14.0)[0].shape == (3, 0)
     for plane in (

@@ -490,7 +490,7 @@ class Evaluator:
 
 def _no_motion(stamps: Stamps) -> RootState:
     nothing = np.full((len(stamps), 3), np.nan)
-    return RootState(stamps, nothing, nothing, nothing, np.zeros(len(stamps), dtype=np.bool_))
+    return RootState(stamps, nothing, nothing, nothing)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.world import WorldStage, WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage
@@ -227,7 +227,7 @@ class GivenRoot(RootStage):
                 self.method = 'gyro'
         twist, acceleration = (result.at(instants) for result in self.results)
         parts = (twist[:, 3:], acceleration[:, 3:], acceleration[:, :3])
-        return root_state(instants, *map(np.ascontiguousarray, parts))
+        return RootState(instants, *map(np.ascontiguousarray, parts))
 
 
 class Gyroscope(RootStage):
@@ -242,7 +242,7 @@ class Gyroscope(RootStage):
         """Give ω at decided instants (K,) [ns]; the rest is not known."""
         omega = self.imu.at(instants).values[:, :3] @ self.rig.imu.R.T
         unknown = np.full_like(omega, np.nan)
-        return root_state(instants, omega, unknown, unknown)
+        return RootState(instants, omega, unknown, unknown)
 
     def _falls_back(self) -> bool:
         return False

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Indices, all_finite
+from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
@@ -143,10 +144,14 @@ def require_orientation(robot: RobotFile) -> None:
     Raises:
         SensingError: if `ground.source` needs it.
     """
-    if robot.ground.source == 'gravity':
-        level_plane((), np.empty((0, 3)), None)
-    if robot.ground.source == 'feet_imus':
-        plane_of_foot_imus((), (), None)
+    source = robot.ground.source
+    if source in ('gravity', 'feet_imus'):
+        raise SensingError(
+            f'ground.source is {source}, which needs the orientation of the root, but the IMU '
+            'publishes none (orientation_covariance[0] is −1); use ground.source: sole, or give '
+            'a pose topic under position.',
+            kind='no_orientation', source=source,
+        )  # fmt: skip
 
 
 class GroundStage(Stage):

@@ -15,7 +15,7 @@ from izmp_dynamics.pipeline.rig import Rig, SegmentRig
 from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
 from izmp_dynamics.sensing.noise import micro_g
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
@@ -147,7 +147,7 @@ class RootStage(Stage):
         if self.method == 'gyro':
             paired = self._differenced.at(instants).count_missing(self._gyro_faults)
             values = np.ascontiguousarray(paired.values)
-            return root_state(instants, *np.split(values, 3, axis=1))
+            return RootState(instants, *np.split(values, 3, axis=1))
         return self._from_array(instants)
 
     def without_stuck(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
@@ -161,7 +161,7 @@ class RootStage(Stage):
             return state
         parts = (state.angular_velocity, state.angular_acceleration, state.proper_acceleration)
         known = (np.where(rows[:, None], np.nan, part) for part in parts)
-        return root_state(state.stamps, *known)
+        return RootState(state.stamps, *known)
 
     def angular_velocity(self, instants: Stamps, moving: npt.NDArray[np.bool_]) -> Array:
         """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known or stuck.

@@ -28,7 +28,7 @@ from izmp_dynamics.base.errors import SensingError, ShapeError, UnknownNameError
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import dot, rotate, store, vector
 from izmp_dynamics.sensing.noise import XSENS_ACCELEROMETER
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class AccelerometerArray:
         stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
         solution = np.empty((len(stamps), 6))
         _solve_all(omega, stacked, self.gain, self._axes, self._points, solution)
-        return root_state(stamps, omega, solution[:, 3:], solution[:, :3])
+        return RootState(stamps, omega, solution[:, 3:], solution[:, :3])
 
     def solve(self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array) -> RootState:
         """Do as `batch`, given what the sensors measure in their own axes.
@@ -305,12 +305,11 @@ class AccelerometerArray:
             forces: (T, S, 3) specific forces in the axes of the accelerometers [m/s²].
         """
         omega, alpha, phi = (np.empty((len(stamps), 3)) for _ in range(3))
-        valid = np.empty(len(stamps), dtype=np.bool_)
         _solve_forces(
             gyroscope, R, forces, self._sensitive, self._owners, self.gain,
-            self._axes, self._points, omega, alpha, phi, valid,
+            self._axes, self._points, omega, alpha, phi,
         )  # fmt: skip
-        return RootState(stamps, omega, alpha, phi, valid)
+        return RootState(stamps, omega, alpha, phi)
 
     def _stacked(
         self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
@@ -361,7 +360,6 @@ def _solve_forces(
     omega: Array,
     alpha: Array,
     phi: Array,
-    valid: npt.NDArray[np.bool_],
 ) -> None:
     """Solve for the forces along the sensitive axes (M, 3), each of the sensor that owns it."""
     R, readings, solution = root_R_gyroscope.ravel(), np.empty(len(sensitive)), np.empty(6)
@@ -372,7 +370,6 @@ def _solve_forces(
         _solve(omega[t], readings, gain, axes, points, solution)
         store(phi[t], 0, vector(solution, 0))
         store(alpha[t], 0, vector(solution, 3))
-        valid[t] = np.isfinite(omega[t]).all() and np.isfinite(solution).all()
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.differences import Mask
 
 
@@ -65,4 +65,4 @@ def motion_from_imu(
     omega, alpha, arm = angular_velocity, angular_acceleration, p_imu_in_root
     with np.errstate(over='ignore', invalid='ignore'):
         phi = specific_force - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
-    return root_state(stamps, omega, alpha, phi)
+    return RootState(stamps, omega, alpha, phi)

@@ -9,8 +9,6 @@ paper it is taken as the velocity at k.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
 from izmp_dynamics.sensing.difference_stage import DifferenceStage
@@ -21,19 +19,19 @@ from izmp_dynamics.signals.differences import Mask
 class RootPose(Record):
     """Where the root link is in the world, and how fast its origin moves, at T instants.
 
+    NaN stands where a value is missing.
+
     Attributes:
         stamps: (T,) the instants [ns].
         world_p_root: (T, 3) position of the root origin [m].
         world_R_root: (T, 3, 3) orientation of the root.
         linear_velocity: (T, 3) of the root origin, in world axes [m/s].
-        valid: (T,) False where a value is missing; the entries that depend on it are NaN.
     """
 
     stamps: Stamps
     world_p_root: Array
     world_R_root: Array
     linear_velocity: Array
-    valid: Mask
 
 
 class Localizer(DifferenceStage[RootPose]):
@@ -65,6 +63,4 @@ class Localizer(DifferenceStage[RootPose]):
         arm = R[:, :, 0] * x[0] + R[:, :, 1] * x[1] + R[:, :, 2] * x[2]
         position = samples[:, :3] - arm
         velocity, exists = self._quotient(stamps, position)
-        together = np.concatenate([samples, velocity], axis=1)
-        valid = np.asarray(np.isfinite(together).all(axis=1))
-        return RootPose(stamps, position, R, velocity, valid), exists
+        return RootPose(stamps, position, R, velocity), exists

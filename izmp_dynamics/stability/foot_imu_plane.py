@@ -13,7 +13,6 @@ mounted otherwise than stated, or an encoder lost its zero), and the plane is no
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
 
 LARGEST_CORRECTION = 90.0
@@ -21,7 +20,7 @@ LARGEST_CORRECTION = 90.0
 
 
 def plane_of_foot_imus(
-    soles: tuple[Sole, ...], ups: tuple[Array, ...], up_in_root: Array | None
+    soles: tuple[Sole, ...], ups: tuple[Array, ...], up_in_root: Array
 ) -> GroundPlane:
     """Take the plane under the foot that carries most, inclined as its IMU measures.
 
@@ -39,15 +38,8 @@ def plane_of_foot_imus(
         the joints by more than `LARGEST_CORRECTION`.
 
     Raises:
-        SensingError: if there are no feet, or no orientation of the root at all.
+        SensingError: if there are no feet.
     """
-    if up_in_root is None:
-        raise SensingError(
-            'ground.source is feet_imus, which compares the vertical in the feet with that in the '
-            'root, but the IMU of the root publishes no orientation (orientation_covariance[0] is '
-            '−1); use ground.source: sole, or give a pose topic under position.',
-            kind='no_orientation', source='feet_imus',
-        )  # fmt: skip
     instants = np.arange(len(up_in_root))
     foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]

@@ -164,7 +164,7 @@ def take_plane(pose: Array, normal: Array, point: Array) -> None:
     store(point, 0, vector(pose, POSITION))
 
 
-def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) -> GroundPlane:
+def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array) -> GroundPlane:
     """Take the level plane through the lowest corner of the sole that carries most.
 
     Args:
@@ -173,15 +173,8 @@ def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array | None) 
         world_R_root: (T, 3, 3) orientation of the root; its world's z axis points up.
 
     Raises:
-        SensingError: without orientation.
+        SensingError: if there are no feet.
     """
-    if world_R_root is None:
-        raise SensingError(
-            'ground.source is gravity, which needs the orientation of the root, but the IMU '
-            'publishes none (orientation_covariance[0] is −1); use ground.source: sole, or give '
-            'a pose topic under position.',
-            kind='no_orientation', source='gravity',
-        )  # fmt: skip
     normal = world_R_root[:, 2, :]
     foot = supporting_foot(soles, up)
     instants = np.arange(len(up))

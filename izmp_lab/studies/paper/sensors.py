@@ -13,7 +13,7 @@ from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
 from izmp_dynamics.sensing.localizer import Localizer
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
-from izmp_dynamics.sensing.root_state import RootState, root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.differences import Derivatives, backward_quotient, central_quotient
 from izmp_lab.simulation.noisy_signals import WhiteNoise
 from izmp_lab.studies.paper.trial import Setup, WalkTruth
@@ -226,7 +226,7 @@ def gyro_state(
         _in_rows(stamps, found.stamps, values)
         for values in (found.angular_acceleration, found.proper_acceleration)
     )
-    return root_state(stamps, omega, alpha, phi)
+    return RootState(stamps, omega, alpha, phi)
 
 
 def root_velocity(setup: Setup, stamps: Stamps, position: Array, rotation: Array) -> Array:
