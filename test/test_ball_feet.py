@@ -70,8 +70,8 @@ def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
     stance = stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope, turn=TURN)
     found = results(rig, stance)
     assert len(found.stamps) > 20
-    np.testing.assert_array_equal(found.loaded, np.tile(carries, (len(found.stamps), 1)))
-    slopes = np.cross(found.plane.normal, stance.normal)
+    np.testing.assert_array_equal(found.ground.loaded, np.tile(carries, (len(found.stamps), 1)))
+    slopes = np.cross(found.ground.plane.normal, stance.normal)
     sine = 0.0 if carries is not TROT else np.linalg.norm(slopes[0])
     assert (sine > 0.1) == (carries is TROT and slope is SLOPE)
     near = 1e-6 + 0.03 * sine**2
@@ -84,7 +84,7 @@ def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
     np.testing.assert_allclose(found.margins['mr_ad'], expected, atol=near)
     if carries is not TROT:
         np.testing.assert_allclose(slopes, 0.0, atol=1e-7)
-        for k, foot in enumerate(found.soles):
+        for k, foot in enumerate(found.ground.soles):
             if carries[k]:
                 np.testing.assert_allclose(
                     foot.corners[:, 0] - stance.contacts[0, k], 0.0, atol=1e-8
@@ -119,12 +119,12 @@ def test_normal_forces_and_contact_alone_do_what_six_axes_do(carries, com, slope
         folder.mkdir()
         found = evaluate(Evaluator(scalar_feet(folder, key)), [signals])
         found = found.select(np.isfinite(found.wrenches['mr_ad'][:, 0]))
-        np.testing.assert_array_equal(found.loaded, expected.loaded)
+        np.testing.assert_array_equal(found.ground.loaded, expected.ground.loaded)
         near = {'rtol': 0, 'atol': 1e-6}
         np.testing.assert_allclose(found.margins['mr_ad'], expected.margins['mr_ad'], **near)
         if key == 'force':
             np.testing.assert_allclose(found.points['cop'], expected.points['cop'], **near)
-            for k, foot in enumerate(found.soles):
+            for k, foot in enumerate(found.ground.soles):
                 np.testing.assert_allclose(foot.normal_force, loads[k], atol=1e-6)
         else:
             assert 'cop' not in found.points
@@ -138,7 +138,7 @@ def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_p
         signals[f'feet[{leg}]'].values[:] = [0.0, 0.0, loaded, 0.0, 0.0, 0.0]
     found = evaluate(Evaluator(scalar_feet(tmp_path, 'contact')), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
-    np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
+    np.testing.assert_array_equal(found.ground.loaded[known], np.tile(THREE, (known.sum(), 1)))
     assert (found.ground.shares[known, 3] == 0.0).all()
 
 
@@ -153,7 +153,7 @@ def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sens
     feet[3]['wrench'] = {'topic': 'RR_foot/wrench', 'frame': 'RR_foot'}
     found = evaluate(Evaluator(rig_of(tmp_path, feet=feet)), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
-    np.testing.assert_array_equal(found.loaded[known], np.tile(THREE, (known.sum(), 1)))
+    np.testing.assert_array_equal(found.ground.loaded[known], np.tile(THREE, (known.sum(), 1)))
 
 
 def test_the_frame_of_a_force_sensor_on_another_leg_is_refused(tmp_path):
@@ -170,10 +170,10 @@ def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):
     signals['feet[FL]'] = signals['feet[FL]'].select(slice(20, None))
     signals['feet[RR]'].values[40:] = 0.0
     found = evaluate(Evaluator(rig), [signals])
-    assert not np.isfinite(found.soles[0].normal_force[:10]).any()
+    assert not np.isfinite(found.ground.soles[0].normal_force[:10]).any()
     lifted = found.stamps > signals['feet[RR]'].stamps[40]
     assert lifted.any()
-    assert not found.loaded[lifted, 3].any()
+    assert not found.ground.loaded[lifted, 3].any()
 
 
 @pytest.mark.parametrize('slope', [0.0, 5.0])
@@ -184,7 +184,7 @@ def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope):
                                  / np.hypot(*line)).as_matrix()  # fmt: skip
     stance = stand(rig, np.zeros(2), np.tile(TROT, (40, 1)), slope=along)
     found = results(rig, stance)
-    np.testing.assert_allclose(found.plane.normal - stance.normal, 0.0, atol=1e-7)
+    np.testing.assert_allclose(found.ground.plane.normal - stance.normal, 0.0, atol=1e-7)
 
 
 def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
@@ -193,10 +193,10 @@ def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
         for carries, com in ((THREE, (0.05, 0.03)), (TROT, (0.0, 0.0)))
     )
     found = results(rig, three, orientation=None)
-    np.testing.assert_allclose(found.plane.normal - three.normal, 0.0, atol=1e-7)
+    np.testing.assert_allclose(found.ground.plane.normal - three.normal, 0.0, atol=1e-7)
     blind = results(rig, two, orientation=None)
     assert np.isnan(blind.points['mr_ad']).all()
-    assert (blind.loaded == TROT).all()
+    assert (blind.ground.loaded == TROT).all()
 
 
 def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
@@ -206,7 +206,7 @@ def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
     offset = np.array([0.5, -1.0, 5.0, 0.01, 0.02, -0.03])
     signals['feet[RR]'].values[:] += offset
     evaluator.feet.unloaded = unloaded = UnloadedFeet(rig)
-    heights = clearances(evaluate(evaluator, [signals]).soles)[50]
+    heights = clearances(evaluate(evaluator, [signals]).ground.soles)[50]
     np.testing.assert_allclose(heights, [-LIFT, -LIFT, -LIFT, LIFT], atol=1e-9)
     unloaded.update()
     assert set(unloaded.swings) == {'RR'}
@@ -351,6 +351,6 @@ def test_balls_without_sensors_have_no_force_and_stand_by_their_height(tmp_path)
             None, rig.contact_force,
         )  # fmt: skip
         assert np.isnan(found.forces).all()
-        assert found.loaded.all()
+        assert found.ground.loaded.all()
         del found
         [np.full((4, 3), 7.0) for _ in range(50)]

@@ -136,7 +136,7 @@ def test_the_legs_of_a_quadruped_are_found_while_all_of_it_stands_still(rig, car
     """A lifted foot rests as the others do: it is known by the facet."""
     found = results(rig, stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope))
     assert len(found.stamps) > 20
-    np.testing.assert_array_equal(found.loaded, np.tile(carries, (len(found.stamps), 1)))
+    np.testing.assert_array_equal(found.ground.loaded, np.tile(carries, (len(found.stamps), 1)))
     assert np.isfinite(found.margins['mr_ad']).all()
 
 
@@ -281,7 +281,7 @@ def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_a
     wrenches = topics[1].values(whole, rig)[0].reshape(-1, 4, 6)
     np.testing.assert_allclose(wrenches.sum(axis=1), whole.wrenches['mr_ad'], atol=1e-9)
     np.testing.assert_array_equal(wrenches[:, 3], 0.0)
-    for leg, sole in enumerate(whole.soles[:3]):
+    for leg, sole in enumerate(whole.ground.soles[:3]):
         force, moment = wrenches[:, leg, :3], wrenches[:, leg, 3:]
         lever = moment - np.cross(sole.corners[:, 0], force)
         assert np.abs(lever).max() < 0.01 * np.linalg.norm(force, axis=1).max()

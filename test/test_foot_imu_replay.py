@@ -64,7 +64,7 @@ def evaluated(bag, robot, wrong=0.0, silent=()):
 
 def tilt_deg(results):
     """Angle between the normal and the vertical of the world [°]."""
-    cosine = np.sum(results.plane.normal * results.world.R[:, 2, :], axis=1)
+    cosine = np.sum(results.ground.plane.normal * results.world.R[:, 2, :], axis=1)
     return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
@@ -109,13 +109,13 @@ def test_a_silent_imu_leaves_the_other_foot_and_two_leave_the_soles(recorded, bi
     by_sole, _ = evaluated(recorded, with_imus(biped31, 'sole'), ERROR)
     by_one, _ = evaluated(recorded, with_imus(biped31), ERROR, silent=('l_foot',))
     by_none, _ = evaluated(recorded, with_imus(biped31), ERROR, silent=('l_foot', 'r_foot'))
-    np.testing.assert_array_equal(by_none.plane.normal, by_sole.plane.normal)
+    np.testing.assert_array_equal(by_none.ground.plane.normal, by_sole.ground.plane.normal)
     by_both, _ = evaluated(recorded, with_imus(biped31), ERROR)
-    left, right = (sole.normal_force for sole in by_one.soles)
+    left, right = (sole.normal_force for sole in by_one.ground.soles)
     for on_left, expected in ((True, by_sole), (False, by_both)):
         rows = (left > right) == on_left
         assert rows.mean() > 0.1
-        np.testing.assert_array_equal(by_one.plane.normal[rows], expected.plane.normal[rows])
+        np.testing.assert_array_equal(by_one.ground.plane.normal[rows], expected.ground.plane.normal[rows])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def results(icub_walking, robot):
 
 
 def normal_force(results, name):
-    return np.einsum('tj,tj->t', results.wrenches[name][:, :3], results.plane.normal)
+    return np.einsum('tj,tj->t', results.wrenches[name][:, :3], results.ground.plane.normal)
 
 
 def test_mean_contact_force_is_the_measured_one(icub_walking, robot, results):
@@ -44,7 +44,7 @@ def test_mean_contact_force_is_the_measured_one(icub_walking, robot, results):
 
 def test_lateral_zmp_follows_the_load_split_of_the_feet(results):
     """Between the sole origins, the ZMP moves as the feet share the load."""
-    left, right = results.soles
+    left, right = results.ground.soles
     across = left.p - right.p
     width = np.linalg.norm(across, axis=1)
     along = np.einsum('tj,tj->t', results.points['mr_ad'] - right.p, across) / width**2

@@ -45,7 +45,7 @@ def test_with_acd_at_500_hz_the_izmp_is_the_true_cop(sway, biped31):
     results = evaluate_bag(bag, dataclasses.replace(biped31, rates=rates))
     rows = truth_at(run, results.stamps)
     truth = run.truth.cop_in_root()[rows]
-    error = error_mm(results.points['mr_ad'], truth, results.plane.normal)
+    error = error_mm(results.points['mr_ad'], truth, results.ground.plane.normal)
     assert len(error) >= len(run.stamps) - 4
     assert np.mean(error) <= 1.0
     assert np.max(error) <= 3.0
@@ -57,7 +57,7 @@ def test_ir_md_and_mr_ad_agree(sway, biped31, plain):
     assert biped31.ir_md.step == 'bus'
     for results in (plain, actuator):
         points = results.points
-        gap = error_mm(points['ir_md'], points['mr_ad'], results.plane.normal)
+        gap = error_mm(points['ir_md'], points['mr_ad'], results.ground.plane.normal)
         known = np.isfinite(gap)
         assert known.mean() > 0.99
         assert gap[known].mean() <= 0.5
@@ -68,7 +68,7 @@ def test_the_feet_give_the_true_cop_and_wrench(sway, plain):
     run, _ = sway
     rows = truth_at(run, plain.stamps)
     truth = run.truth.cop_in_root()[rows]
-    assert error_mm(plain.points['cop'], truth, plain.plane.normal).mean() <= 0.05
+    assert error_mm(plain.points['cop'], truth, plain.ground.plane.normal).mean() <= 0.05
     force = plain.wrenches['cop'][:, :3] - run.truth.ground_wrench[rows, :3]
     assert np.abs(force).mean() <= 0.02
 
@@ -172,8 +172,8 @@ def test_a_silent_elbow_leaves_the_feet_their_forces(sway, biped31, plain):
 
     lost = evaluate_bag(sway[1], biped31, elbow_lost)
     assert np.isnan(lost.wrenches['mr_ad']).any()
-    for sole, other in zip(plain.soles, lost.soles, strict=True):
+    for sole, other in zip(plain.ground.soles, lost.ground.soles, strict=True):
         assert np.isfinite(other.normal_force).all()
         np.testing.assert_array_equal(sole.normal_force, other.normal_force)
-    np.testing.assert_array_equal(plain.loaded, lost.loaded)
+    np.testing.assert_array_equal(plain.ground.loaded, lost.ground.loaded)
     np.testing.assert_array_equal(plain.points['cop'], lost.points['cop'])

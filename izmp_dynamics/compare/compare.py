@@ -112,7 +112,7 @@ def _evaluate(
     speeds, variances = joint_speeds(evaluator.joints.groups, robot.filter.half_width), []
     for part in parts:
         collector.add(part)
-        axes = plane_axes(part.plane.normal)
+        axes = plane_axes(part.ground.plane.normal)
         covariance = izmp_covariance(evaluator, part, speeds=speeds)
         variances.append(np.einsum('tai,tij,taj->ta', axes, covariance, axes))
     return collector.evaluation(evaluator), np.concatenate(variances)

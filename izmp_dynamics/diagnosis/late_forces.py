@@ -93,7 +93,7 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
     if not parts:
         return None
     stamps = np.concatenate([part.stamps for part in parts])
-    normal = np.concatenate([part.plane.normal for part in parts])
+    normal = np.concatenate([part.ground.plane.normal for part in parts])
     level = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
     both = []
     for name in ('mr_ad', 'cop'):

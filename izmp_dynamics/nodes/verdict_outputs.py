@@ -224,7 +224,7 @@ class VerdictOutputs:
             self._health.count(track, Reason.IN_FLIGHT)
             return None
         name = POINTS[track]
-        if instant.frame is not None:
+        if instant.ground.frame is not None:
             self._send([f'{name}_in_ground'], instant, rig)
 
         def send(R: Array, p: Array) -> None:
@@ -273,7 +273,7 @@ class VerdictOutputs:
         self._when_known(instant, send)
 
     def _when_known(self, instant: Evaluated, send: Any) -> None:
-        q, normal = instant.joints.positions[0], instant.plane.normal[0]
+        q, normal = instant.joints.positions[0], instant.ground.plane.normal[0]
         self.frame.when_known(int(instant.stamps[0]), q, normal, send)
 
     def _put(self, instant: Evaluated, rig: Rig) -> None:

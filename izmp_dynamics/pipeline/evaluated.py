@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.estimation.fusion import Fused
@@ -13,8 +10,6 @@ from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.stability.fall_alarm import FallRisk
-from izmp_dynamics.stability.ground_frame import GroundFrame
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
 
 
 @dataclass(frozen=True)
@@ -61,23 +56,3 @@ class Evaluated(Record):
     def stamps(self) -> Stamps:
         """(K,) the instants [ns]."""
         return self.joints.stamps
-
-    @property
-    def plane(self) -> GroundPlane:
-        """The ground plane."""
-        return self.ground.plane
-
-    @property
-    def soles(self) -> tuple[Sole, ...]:
-        """One per foot."""
-        return self.ground.soles
-
-    @property
-    def loaded(self) -> npt.NDArray[np.bool_]:
-        """(K, F) which feet carry load."""
-        return self.ground.loaded
-
-    @property
-    def frame(self) -> GroundFrame | None:
-        """The ground's own frame; None unless the ground is that of a frame."""
-        return self.ground.frame

@@ -217,8 +217,8 @@ def point_covariance(result: Evaluated, of_wrench: Array, track: str = 'mr_ad') 
     covariance[there] = zmp_covariance(
         ContactWrench.from_array(result.wrenches[track][there]),
         of_wrench[there],
-        result.plane.normal[there],
-        result.plane.point[there],
+        result.ground.plane.normal[there],
+        result.ground.plane.point[there],
     )
     return covariance
 

@@ -136,8 +136,8 @@ class Collector:
         stamps, rig, fall = results.stamps, self.recording.rig, results.fall
         nothing = np.full((len(stamps), 6), np.nan)
         yield 'stamps', stamps
-        yield 'normal', results.plane.normal
-        yield 'ground_point', results.plane.point
+        yield 'normal', results.ground.plane.normal
+        yield 'ground_point', results.ground.plane.point
         yield 'com', results.com
         yield 'world_p_root', results.world.p
         yield 'world_R_root', results.world.R
@@ -164,7 +164,7 @@ class Collector:
             moving = results.joints.positions, results.joints.velocities
             measured = results.root.angular_velocity, results.units
             yield 'unit_rates', unit_rates(rig, *(each[some] for each in (*moving, *measured)))
-        for k, (sole, foot) in enumerate(zip(results.soles, rig.feet, strict=True)):
+        for k, (sole, foot) in enumerate(zip(results.ground.soles, rig.feet, strict=True)):
             yield f'{k}.sole', sole.corners
             yield f'{k}.axes', sole.R
             if foot.sensor is not None:
@@ -173,7 +173,7 @@ class Collector:
                 f'{k}.normal_force',
                 nothing[:, 0] if sole.normal_force is None else sole.normal_force,
             )
-            yield f'{k}.loaded', results.loaded[:, k]
+            yield f'{k}.loaded', results.ground.loaded[:, k]
             yield f'{k}.share', results.ground.shares[:, k]
             yield f'{k}.chance', results.ground.chances[:, k]
 

@@ -228,7 +228,7 @@ class ResultWriter:
         first = -self._written % self.tf_step
         rows = np.zeros(len(results.stamps), dtype=np.bool_)
         rows[first :: self.tf_step] = True
-        rows &= results.joints.valid & np.isfinite(results.plane.normal).all(axis=1)
+        rows &= results.joints.valid & np.isfinite(results.ground.plane.normal).all(axis=1)
         world = results.world
         located = np.isfinite(world.p).all(axis=1) & np.isfinite(world.R).all(axis=(1, 2))
         for some in (rows & located, rows & ~located):
@@ -239,12 +239,12 @@ class ResultWriter:
         """Return (parent, child) → (K, 7) poses at instants of which all or none are located."""
         link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
         poses = dict(zip(self.links.moving, link_poses, strict=True))
-        poses[self.root, self.nif] = _nif_pose(results.plane.normal[rows])
+        poses[self.root, self.nif] = _nif_pose(results.ground.plane.normal[rows])
         ground = self.rig.robot.ground
-        if results.frame is not None and ground.frame is not None and ground.moves:
-            p = results.frame.p[rows]  # given in the world, it is known where the root is
+        if results.ground.frame is not None and ground.frame is not None and ground.moves:
+            p = results.ground.frame.p[rows]  # given in the world, it is known where the root is
             if np.isfinite(p).all():
-                poses[self.root, ground.frame] = _poses(results.frame.R[rows], p)
+                poses[self.root, ground.frame] = _poses(results.ground.frame.R[rows], p)
         p, R = results.world.p[rows], results.world.R[rows]
         if np.isfinite(p).all() and np.isfinite(R).all():
             poses[self.world, self.root] = _poses(R, p)

@@ -113,7 +113,7 @@ def foot_wrenches(results: Evaluated) -> Array:
         (K, F, 6) about the root origin in root axes [N, N·m]; NaN where it is not known.
     """
     wrench, shares = results.wrenches['mr_ad'][:, None], results.ground.shares[..., None]
-    middles = np.stack([sole.corners.mean(axis=1) for sole in results.soles], axis=1)
+    middles = np.stack([sole.corners.mean(axis=1) for sole in results.ground.soles], axis=1)
     off = middles - np.sum(shares * middles, axis=1, keepdims=True)
     moments = wrench[..., 3:] + np.cross(off, wrench[..., :3])
     return np.concatenate([shares * wrench[..., :3], shares * moments], axis=2)
@@ -242,7 +242,7 @@ def _point(results: Evaluated, rig: Rig, track: str) -> Array | None:
 
 
 def _in_ground(results: Evaluated, rig: Rig, track: str) -> Array | None:
-    point, frame = results.points.get(track), results.frame
+    point, frame = results.points.get(track), results.ground.frame
     return None if frame is None or point is None else frame.points(point)
 
 

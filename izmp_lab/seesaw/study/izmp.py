@@ -198,7 +198,11 @@ def replayed_points(bag: Path) -> tuple[Stamps, Array]:
     with BagReader(bag) as reader:
         recording = Recording(reader, robot, load_model(robot.read_urdf(), robot.root))
         parts = list(evaluate_recording(recording, make_evaluator(recording)))
-    points = [part.frame.points(part.points['mr_ad']) for part in parts if part.frame is not None]
+    points = [
+        part.ground.frame.points(part.points['mr_ad'])
+        for part in parts
+        if part.ground.frame is not None
+    ]
     return np.concatenate([part.stamps for part in parts]), np.concatenate(points)
 
 
