@@ -101,8 +101,6 @@ options = st.fixed_dictionaries(
     {
         'method': st.sampled_from(METHODS),
         'acceleration_limit': st.sampled_from([1000.0, None]),
-        'recovery': st.sampled_from([0, 5]),
-        'min_spacing': st.sampled_from([0.0, 0.5]),
         'half_width': st.sampled_from([None, None, 0.002, 0.005, 0.012]),
     }
 )
@@ -219,15 +217,6 @@ def test_no_value_across_a_gap() -> None:
     assert set(stamps) - set(kinematics.stamps) == {stamps[i] for i in (0, 49, 50, 99)}
 
 
-def test_limits_per_joint() -> None:
-    stamps = clock(100)
-    dirty = swing(stamps)
-    dirty[50] += 0.05
-    stage = acd(acceleration_limit=[1000.0, 1e6, 1000.0])
-    stage.batch(stamps, dirty)
-    assert {fault.part for fault in stage.faults} == {'l_hip', 'l_ankle'}
-
-
 @pytest.mark.parametrize(
     ('wrong', 'kind'),
     [
@@ -235,11 +224,8 @@ def test_limits_per_joint() -> None:
         ({'period': 0.0}, 'period'),
         ({'period': float('nan')}, 'period'),
         ({'max_gap': 0.001}, 'max_gap'),
-        ({'min_spacing': 1.5}, 'min_spacing'),
         ({'method': 'savitzky_golay', 'window': 4}, 'window'),
-        ({'acceleration_limit': [1.0, 2.0]}, 'not_per_joint'),
         ({'acceleration_limit': 0.0}, 'acceleration_limit'),
-        ({'resolution': -1.0}, 'resolution'),
     ],
 )
 def test_wrong_parameters_are_refused(wrong, kind) -> None:

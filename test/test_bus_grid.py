@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.signals.bus_grid import BusGrid
-
-from .raising import raising
 
 MS = 1_000_000
 TODAY = 1_763_769_600 * 1000 * MS
@@ -26,11 +23,6 @@ def test_a_lost_sample_shifts_only_its_own_tick() -> None:
     stamps = np.delete(2 * np.arange(20), 8) * MS
     selected = BusGrid(125.0, 0.002).select(stamps, before=-2 * MS)
     assert list(stamps[selected] // MS) == [0, 8, 18, 24, 32]
-
-
-def test_without_a_rate_everything_is_selected() -> None:
-    assert BusGrid(None, 0.002).select(np.arange(5)).all()
-    assert BusGrid(None, 0.002).next_after(5) == 5
 
 
 @pytest.mark.parametrize('rate', [50.0, 100.0 / 3.0, 125.0])
@@ -82,15 +74,3 @@ def test_the_ticks_are_exact_after_half_a_century(rate) -> None:
     first = -((-tick * 10**9) // exact) - round(10**9 / (20.0 * rate))
     stamps = np.array([first - 1, first, first + 1], dtype=np.int64)
     np.testing.assert_array_equal(grid.select(stamps), [False, True, False])
-
-
-@pytest.mark.parametrize('rate', [0.0, -5.0, np.nan, np.inf])
-def test_impossible_rates(rate: float) -> None:
-    with raising(SensingError, 'bus_rate'):
-        BusGrid(rate, 0.002)
-
-
-@pytest.mark.parametrize('period', [0.0, -5.0, np.nan, np.inf])
-def test_impossible_periods(period: float) -> None:
-    with raising(SensingError, 'period'):
-        BusGrid(125.0, period)

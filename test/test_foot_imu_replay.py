@@ -115,7 +115,9 @@ def test_a_silent_imu_leaves_the_other_foot_and_two_leave_the_soles(recorded, bi
     for on_left, expected in ((True, by_sole), (False, by_both)):
         rows = (left > right) == on_left
         assert rows.mean() > 0.1
-        np.testing.assert_array_equal(by_one.ground.plane.normal[rows], expected.ground.plane.normal[rows])
+        np.testing.assert_array_equal(
+            by_one.ground.plane.normal[rows], expected.ground.plane.normal[rows]
+        )
 
 
 @pytest.mark.parametrize(

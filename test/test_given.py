@@ -1,7 +1,5 @@
 """Results that are given: each at its instant, and not waited for too long; rates beside them."""
 
-import random
-
 import numpy as np
 import pytest
 
@@ -113,19 +111,3 @@ def test_joints_that_appear_later_become_another_group(joints, rig):
     assert [(group.columns, group.period) for group in joints.groups] == [
         (tuple(range(2, rig.model.dof)), pytest.approx(0.01)), ((0, 1), pytest.approx(0.02)),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize('later', [5 * MS, 20 * MS])
-def test_another_rate_is_learned_anew_and_jitter_is_none(joints, rig, later):
-    dice, stamp = random.Random(1), NANOSECONDS
-    for k in range(500):
-        stamp += 10 * MS
-        joints.push(Samples.one(stamp + int(4e6 * dice.random()), some(rig)))
-        assert bool(joints.groups) == (k >= 50)
-    for _ in range(400):
-        stamp += later
-        joints.push(Samples.one(stamp, some(rig)))
-    (group,) = joints.groups
-    assert group.period == pytest.approx(1e-9 * later)
-    joints.reset()
-    assert not joints.groups

@@ -20,11 +20,10 @@ class GatedPositions(NamedTuple):
 
 
 def gate(stamps, positions, limit=ACCELERATION_LIMIT) -> GatedPositions:
-    limits = np.full((2, positions.shape[1]), [[limit], [RESOLUTION]])
     gated = GatedPositions(
         np.empty(positions.shape), *np.empty((2, *positions.shape), dtype=np.bool_)
     )
-    outlier_gate.gate(stamps, positions, *limits, 50 * MS, *gated)
+    outlier_gate.gate(stamps, positions, float(limit), 50 * MS, *gated)
     return gated
 
 

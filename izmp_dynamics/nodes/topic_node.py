@@ -382,14 +382,7 @@ class TopicNode(LifecycleNode):
 
         It is answered while no message is worked on, with success and a sentence.
         """
-        try:
-            from std_srvs.srv import Trigger
-        except ImportError:
-            self.get_logger().warning(
-                f"There is no service '{name}': std_srvs is not installed. It comes with ROS 2, "
-                "or with pip install '.[ros]' in the folder of izmp_dynamics."
-            )
-            return
+        from std_srvs.srv import Trigger  # no other node needs it
 
         def respond(request: Any, response: Any) -> Any:
             with self._lock:

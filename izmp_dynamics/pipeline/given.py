@@ -33,11 +33,6 @@ CAPACITY = 4000
 AWAITED = 1.0
 """Time that accelerometers are given to publish; then the gyroscope stands in for them [s]."""
 
-OTHER_RATE = 1.5
-"""A rate that is so many times another one, or less than the inverse, is a new one."""
-
-_RATE_MESSAGES = 100
-
 JOINTS = 'joint_kinematics'
 """Given joints: (3n,) q, q̇, q̈; NaN where a joint has no value."""
 
@@ -145,8 +140,6 @@ class GivenJoints(JointStage):
         self._first_seen: dict[int, int] = {}
         self._others: list[SampleBuffer] = []
         self._pending = self._none
-        self._received: list[int] = []
-        self._step = 0.0
         for group in groups:
             self._add_group(group)
 
@@ -158,20 +151,7 @@ class GivenJoints(JointStage):
         present = ~np.isnan(samples.values)
         if (self._unknown & present).any():
             self._see_unknown(samples.stamps, present)
-        self._received += samples.stamps.tolist()
         return self._none
-
-    def _has_new_rate(self) -> bool:
-        """Whether the median time between messages is another one than it was at first."""
-        if len(self._received) <= _RATE_MESSAGES:
-            return False
-        steps = np.diff(self._received)
-        self._received = self._received[-1:]
-        if not (steps > 0).any():
-            return False
-        step = float(np.median(steps[steps > 0]))
-        before, self._step = self._step, self._step or step
-        return before > 0.0 and not before / OTHER_RATE < step < before * OTHER_RATE
 
 
 class GivenRoot(RootStage):

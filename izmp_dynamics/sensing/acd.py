@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SensingError, ShapeError
@@ -39,16 +38,23 @@ from izmp_dynamics.signals.outlier_gate import (
     ACCELERATION_LIMIT,
     REACH,
     REPAIR_REACH,
-    RESOLUTION,
     gate,
     judge,
-    per_joint,
     settled_rows,
 )
 from izmp_dynamics.signals.stage import SampleWindow
 from izmp_dynamics.signals.stamps import nanoseconds
 
 _CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
+
+SPACING = 0.5
+"""Samples that are followed sooner than this part of the period are left out: a stamp that is
+later by more belongs to the next sample's turn [-]."""
+
+RECOVERY = 5
+"""Instants that a joint stays invalid after it broke its acceleration limit. A wrong value that
+lasts for up to so many samples passes through here and not into the wrench."""
+
 _QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
 _REASONS = (Reason.JOINT_REPAIRED, Reason.JOINT_FAULTY)
 
@@ -63,14 +69,8 @@ class ActuatorDifferentiator:
         window: samples of the Savitzky-Golay fit (odd).
         degree: degree of the Savitzky-Golay fit, 2 to 4.
         max_gap: no value across a longer time between samples [s].
-        min_spacing: samples followed sooner than this fraction of `period` are left out.
-            A half: a stamp that is later by more than that belongs to the next sample's turn.
-        acceleration_limit: what no joint exceeds [rad/s²] or [m/s²], one number or n; None turns
-            the outlier gate off, except for values that are not finite.
-        resolution: step of the encoders [rad] or [m], one number or n.
-        recovery: instants that a joint stays invalid after it broke its acceleration limit. A
-            wrong value that lasts for up to so many samples passes through here and not into the
-            wrench.
+        acceleration_limit: what no joint exceeds [rad/s²] or [m/s²]; None turns the outlier gate
+            off, except for values that are not finite.
         half_width: of the matched filter [s]; None: difference quotients.
 
     Raises:
@@ -86,25 +86,20 @@ class ActuatorDifferentiator:
         window: int = 7,
         degree: int = 3,
         max_gap: float = 0.05,
-        min_spacing: float = 0.5,
-        acceleration_limit: float | npt.ArrayLike | None = ACCELERATION_LIMIT,
-        resolution: float | npt.ArrayLike = RESOLUTION,
-        recovery: int = 5,
+        acceleration_limit: float | None = ACCELERATION_LIMIT,
         half_width: float | None = None,
     ) -> None:
-        _check(method, window, degree, period, max_gap, min_spacing)
+        limit = np.inf if acceleration_limit is None else acceleration_limit
+        _check(method, window, degree, period, max_gap, limit)
         self.joint_names = tuple(joint_names)
         self.period = period
         self.method = method
         self.window = window if method == 'savitzky_golay' else 3
         self.degree = degree
         self.max_gap = max_gap
-        self.min_spacing = min_spacing * period
-        self.recovery = 0 if acceleration_limit is None else recovery
-        limit = np.inf if acceleration_limit is None else acceleration_limit
-        self._limit = per_joint('acceleration_limit', limit, len(self.joint_names))
-        self._resolution = per_joint('resolution', resolution, len(self.joint_names))
-        _check_limits(self._limit, self._resolution)
+        self.min_spacing = SPACING * period
+        self.recovery = 0 if acceleration_limit is None else RECOVERY
+        self._limit = float(limit)
         self._reach = 0 if acceleration_limit is None else REACH
         self.half_width = half_width
         self._half = self.window // 2 if half_width is None else round(half_width / period)
@@ -183,7 +178,7 @@ class ActuatorDifferentiator:
         stamps, gap, shape = window.stamps, nanoseconds(self.max_gap), window.values.shape
         used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
         rows = _gated(
-            stamps, window.values, self._limit, self._resolution, gap, self._reach, final, used,
+            stamps, window.values, self._limit, gap, self._reach, final, used,
             found,
         )  # fmt: skip
         used = used[:rows]
@@ -210,8 +205,7 @@ class ActuatorDifferentiator:
 def _gated(
     stamps: Stamps,
     positions: Array,
-    limit: Array,
-    resolution: Array,
+    limit: float,
     gap: int,
     reach: int,
     final: bool,
@@ -219,7 +213,7 @@ def _gated(
     found: Mask,
 ) -> int:
     """Write what `gate` finds, outliers and kinks (2, T, n); return how many rows are settled."""
-    gate(stamps, positions, limit, resolution, gap, used, found[0], found[1])
+    gate(stamps, positions, limit, gap, used, found[0], found[1])
     return len(stamps) if final else settled_rows(stamps, found[0], gap, reach)
 
 
@@ -293,7 +287,7 @@ def _differentiated(
 
 
 def _check(
-    method: str, window: int, degree: int, period: float, max_gap: float, min_spacing: float
+    method: str, window: int, degree: int, period: float, max_gap: float, limit: float
 ) -> None:
     check_method(method)
     if method == 'savitzky_golay':
@@ -312,24 +306,9 @@ def _check(
             max_gap=max_gap,
             period=period,
         )
-    if not 0.0 <= min_spacing < 1.0:
+    if not limit > 0.0:
         raise SensingError(
-            f'min_spacing must be a fraction from 0 to 1, not {min_spacing:g}.',
-            kind='min_spacing',
-            min_spacing=min_spacing,
-        )
-
-
-def _check_limits(limit: Array, resolution: Array) -> None:
-    if not np.all(limit > 0.0):
-        raise SensingError(
-            f'acceleration_limit must be positive, not {limit.min():g}.',
+            f'acceleration_limit must be positive, not {limit:g}.',
             kind='acceleration_limit',
-            acceleration_limit=float(limit.min()),
-        )
-    if not np.all(resolution >= 0.0):
-        raise SensingError(
-            f'resolution must not be negative, but is {resolution.min():g}.',
-            kind='resolution',
-            resolution=float(resolution.min()),
+            acceleration_limit=limit,
         )

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.signals.differences import Mask
 
 _LARGEST_DENOMINATOR = 1000
@@ -30,26 +29,11 @@ class BusGrid:
     only its own tick. Of a stream that is hardly faster than the bus every instant is selected.
 
     Args:
-        rate: rate of the bus [Hz]; None: every instant is selected.
+        rate: rate of the bus [Hz].
         period: nominal time between the samples of the stream [s].
-
-    Raises:
-        SensingError: a rate or a period that is not positive.
     """
 
-    def __init__(self, rate: float | None, period: float) -> None:
-        if rate is not None and not 0.0 < rate < np.inf:
-            raise SensingError(
-                f'The bus rate must be positive, not {rate} Hz.', kind='bus_rate', rate=rate
-            )
-        if not 0.0 < period < np.inf:
-            raise SensingError(
-                f'The time between samples must be positive, not {period} s.',
-                kind='period', period=period,
-            )  # fmt: skip
-        if rate is None:
-            self._samples = 1
-            return
+    def __init__(self, rate: float, period: float) -> None:
         self._samples = max(1, math.ceil(1.0 / (rate * period) - _MARGIN))
         ticks = Fraction(rate).limit_denominator(_LARGEST_DENOMINATOR)
         self._ticks, self._seconds = ticks.numerator, ticks.denominator
@@ -76,7 +60,7 @@ class BusGrid:
         ticks = (seconds * self._ticks + rest * self._ticks // NANOSECONDS) // self._seconds
         selected = np.empty(len(stamps), dtype=np.bool_)
         selected[1:] = np.diff(ticks) > 0
-        selected[0] = self._is_new(int(stamps[0]), before)
+        selected[0] = before is not None and self._tick(int(stamps[0])) > self._tick(before)
         return selected
 
     def next_after(self, stamp: int) -> int:
@@ -85,10 +69,6 @@ class BusGrid:
             return stamp
         begin = (self._tick(stamp) + 1) * self._seconds * NANOSECONDS
         return -(-begin // self._ticks) - self._early
-
-    def _is_new(self, stamp: int, before: int | None) -> bool:
-        """Whether an instant [ns] is the first of its tick."""
-        return before is not None and self._tick(stamp) > self._tick(before)
 
     def _tick(self, stamp: int) -> int:
         """Number of the tick that an instant [ns] belongs to."""

@@ -17,15 +17,13 @@ The gate works per joint, on physical bounds:
 
 The limit is 1000 rad/s² (m/s² for prismatic joints) by default. A change of velocity by 5 rad/s
 from one sample to the next, harder than a heel strike, passes at any rate up to 1 kHz. The
-resolution is 0.002 rad by default, one count of a 12-bit encoder: without it, the steps of such
+resolution is 0.002 rad, one count of a 12-bit encoder: without it, the steps of such
 an encoder would look like 1500 rad/s² at 1 kHz.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.differences import Mask, contiguous
 
@@ -70,8 +68,7 @@ def settled_rows(stamps: Stamps, outliers: Mask, gap: int, reach: int) -> int:
 def gate(
     stamps: Stamps,
     positions: Array,
-    limit: Array,
-    resolution: Array,
+    limit: float,
     gap: int,
     repaired: Array,
     outliers: Mask,
@@ -82,22 +79,20 @@ def gate(
     Args:
         stamps: (T,) strictly increasing [ns].
         positions: (T, n) encoder values [rad] or [m]; NaN or inf count as outliers.
-        limit: (n,) acceleration limits [rad/s²] or [m/s²]; inf finds non-finite values only.
-        resolution: (n,) resolutions of the encoders [rad] or [m].
+        limit: acceleration that no joint exceeds [rad/s²] or [m/s²]; inf finds non-finite values
+            only.
         gap: samples further apart do not know each other [ns].
         repaired: (T, n) is given the samples; single outliers interpolated, several in a row NaN.
         outliers: (T, n) is given the samples that were found to be outliers.
         kinks: (T, n) is given samples at which the joint would exceed its acceleration limit.
     """
-    _find_outliers(stamps, positions, limit, resolution, gap, outliers)
+    _find_outliers(stamps, positions, limit, gap, outliers)
     _repair(stamps, positions, outliers, gap, repaired)
-    _find_kinks(stamps, repaired, limit, resolution, gap, kinks)
+    _find_kinks(stamps, repaired, limit, gap, kinks)
 
 
 @kernel
-def _find_outliers(
-    stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int, outliers: Mask
-) -> None:
+def _find_outliers(stamps: Stamps, q: Array, limit: float, gap: int, outliers: Mask) -> None:
     rows, joints = q.shape
     for k in range(rows):
         for j in range(joints):
@@ -118,7 +113,7 @@ def _find_outliers(
                 continue
             above = q[k, j] - max(past, future, between)
             below = min(past, future, between) - q[k, j]
-            if max(above, below) > 0.25 * limit[j] * shortest * shortest + resolution[j]:
+            if max(above, below) > 0.25 * limit * shortest * shortest + RESOLUTION:
                 outliers[k, j] = True
 
 
@@ -158,9 +153,7 @@ def _interpolated(stamps: Stamps, q: Array, outliers: Mask, gap: int, k: int, j:
 
 
 @kernel
-def _find_kinks(
-    stamps: Stamps, q: Array, limit: Array, resolution: Array, gap: int, kinks: Mask
-) -> None:
+def _find_kinks(stamps: Stamps, q: Array, limit: float, gap: int, kinks: Mask) -> None:
     rows, joints = q.shape
     for k in range(rows):
         if not contiguous(stamps, k - 1, k + 1, gap):
@@ -171,7 +164,7 @@ def _find_kinks(
         h2 = (stamps[k + 1] - stamps[k]) / NANOSECONDS
         for j in range(joints):
             between = (q[k - 1, j] * h2 + q[k + 1, j] * h1) / (h1 + h2)
-            kinks[k, j] = abs(q[k, j] - between) > 0.5 * limit[j] * h1 * h2 + resolution[j]
+            kinks[k, j] = abs(q[k, j] - between) > 0.5 * limit * h1 * h2 + RESOLUTION
 
 
 @kernel
@@ -243,19 +236,3 @@ def judge(
             else:
                 repaired[k, j] = outliers[k, j]
     return any_wrong
-
-
-def per_joint(name: str, value: npt.ArrayLike, joints: int) -> Array:
-    """Spread one number over all joints, or check that there is one for each.
-
-    Raises:
-        SensingError: a wrong number of values.
-    """
-    values = np.asarray(value, dtype=np.float64)
-    if values.shape not in ((), (joints,)):
-        raise SensingError(
-            f'{name} must be one number or one for each of the {joints} joints, '
-            f'but has shape {values.shape}.',
-            kind='not_per_joint', parameter=name, joints=joints, shape=values.shape,
-        )  # fmt: skip
-    return np.full(joints, values)
