@@ -247,19 +247,6 @@ def test_what_is_advised_against_late_results_is_not_done_already(watched, compo
     assert 'ower the rates of the sensors or rates.bus' in late
 
 
-def test_the_usual_rate_is_that_of_seconds_in_which_messages_come(watched):
-    """Not of the silence before the first one, nor of the second in which it comes."""
-    watched.of('/joint_states')
-
-    def found(messages):
-        for _ in range(messages):
-            watched.inputs[0].received(0)
-        return [key for key in watched.values(1.0) if 'burst' in key]
-
-    assert not any(found(each) for each in (0, 0, 0, 0, 0, 33, 498, 500, 500, 0, 250, 500, 500))
-    assert found(5000) == ['finding burst[/joint_states]']
-
-
 def test_what_a_signal_lacked_before_its_first_sample_is_counted_without_a_finding(watched):
     entry = watched.of().add('/gps', signal='position')
     for stamp, number, found in ((10**9, '28', False), (4 * 10**9, '56', True)):

@@ -126,16 +126,18 @@ def here(monkeypatch):
 @pytest.mark.parametrize(
     ('given', 'sentence'),
     [
-        ('--nonsense', "ROS has no argument '--nonsense'; a parameter is set by -p NAME:=VALUE."),
-        ('-p foo', "The parameter override rule '-p foo' cannot be read: "),
-        ('--params-file', '--params-file is the last argument; what belongs to it must follow.'),
-        ('--params-file absent', "The params file 'absent' cannot be read: Error opening YAML"),
+        ('--nonsense', "there are no arguments ['--nonsense']. A parameter is set by"),
+        ('-p foo', "Couldn't parse parameter override rule: '-p foo'."),
+        ('--params-file', "Couldn't parse trailing --params-file flag. No file path provided. A"),
+        ('--params-file absent', "'--params-file absent'. Error: Error opening YAML file."),
     ],
 )
 @pytest.mark.usefixtures('here')
 def test_arguments_that_ros_cannot_read_are_refused(capsys, given, sentence):
     assert run('acd', ['--ros-args', *given.split()]) == REFUSED
-    assert f'acd: error: {sentence}' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith('acd: error: ROS does not start: ')
+    assert sentence in said
 
 
 @pytest.mark.usefixtures('here')
@@ -144,7 +146,7 @@ def test_a_parameter_file_that_ros_cannot_read_is_refused(capsys, tmp_path):
     path.write_text('/**:\n  ros__parameters:\n/**/acd: {ros__parameters: {}}\n')
     assert run('acd', ['--ros-args', '--params-file', str(path)]) == REFUSED
     said = capsys.readouterr().err
-    assert f"acd: error: The params file '{path}' cannot be read: " in said
+    assert f"Couldn't parse params file: '--params-file {path}'" in said
     assert 'ros__parameters at line 2' in said
 
 

@@ -14,7 +14,7 @@ from izmp_dynamics.pipeline.feet import FeetStage, mr_ad_states
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.unloaded import EDGE, UnloadedFeet
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.root_state import root_state
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Streams
 
@@ -52,7 +52,7 @@ class Feet:
             values[:, 0] = np.nan if name in unknown else values[:, 0]
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
-        root, unknown_R = root_state(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
+        root, unknown_R = RootState(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
         states = mr_ad_states(joints, root)
         mr_ad, _ = MrAd(self.rig.model).of_states(states)
         feet = self.stage.evaluate(joints, states, unknown_R, None, mr_ad)

@@ -21,7 +21,7 @@ POINTS = {'mr_ad/izmp': 'IZMP (MR-AD)', 'ir_md/izmp': 'IZMP (IR-MD)', 'cop': 'Co
 LATE, FACTOR = 'finding late', 'real-time factor'
 """Values of diagnostics: of the graph, if results are late; of a simulation."""
 
-_OTHERWISE = re.compile(r'(burst|late|push)\b|\w+(\[.*?\])?\.(?!lost|skipped|raised)')
+_OTHERWISE = re.compile(r'(late|push)\b|\w+(\[.*?\])?\.(?!lost|skipped|raised)')
 """Keys of findings that are not listed at the end: events, faults of samples, what is said
 otherwise."""
 

@@ -42,12 +42,6 @@ _LATE = (
 _WINDOW = 500
 """Latencies that are kept."""
 
-_BURST = 5.0
-"""A rate that is so many times the usual one is a burst."""
-
-_USUAL = 8
-"""Rates from which the usual one is known."""
-
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
 """Name that the middleware gives a node of which it knows no more than a topic yet."""
 
@@ -99,8 +93,6 @@ class Input:
     newest: int = 0
     _first: int = 0
     _before: int = 0
-    _flows: bool = False
-    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_USUAL))
 
     def received(self, stamp: int) -> None:
         """Note a message with this stamp [ns]."""
@@ -120,14 +112,10 @@ class Input:
         self.count += number
         self.last = time.monotonic()
 
-    def take_rate(self, elapsed: float) -> tuple[float, float]:
-        """Messages per second since the last call, and how many there usually are."""
-        usual = float(np.median(self._rates)) if len(self._rates) > _USUAL // 2 else 0.0
+    def take_rate(self, elapsed: float) -> float:
+        """Messages per second since the last call."""
         rate, self._before = (self.count - self._before) / elapsed, self.count
-        if rate and self._flows:  # else messages came in a part of the time only
-            self._rates.append(rate)
-        self._flows = rate > 0.0
-        return rate, usual
+        return rate
 
 
 class Health:
@@ -285,13 +273,8 @@ class Health:
         findings = list(self._remarks.values())
         findings += [*self._stopped(), *self._missing(), *self._mixed()]
         for entry in self.inputs:
-            rate, usual = entry.take_rate(elapsed)
+            rate = entry.take_rate(elapsed)
             values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
-            if 0.0 < _BURST * usual < rate:
-                sentence = (
-                    f'{entry.topic} came in a burst of {rate:.0f} Hz; usual: {usual:.0f} Hz.'
-                )
-                findings.append(Finding('burst', 'warning', sentence, subject=entry.topic))
         for topic, count in list(self.outputs.items()):
             rate = (count - self._outputs_reported[topic]) / elapsed
             values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'

@@ -28,16 +28,8 @@ SWITCH_INTERVAL = 5e-4
 REPORT_EVERY = 4
 """Looks between two diagnostics of a node."""
 
-_UNREADABLE = re.compile(
-    r"Couldn't parse (.+?): '(?:--params-file )?(.+?)'\. Error: (.+?), at \S+:\d+", re.DOTALL
-)
-"""What rcl says of parameters that it cannot read."""
-
-_INCOMPLETE = re.compile(r"Couldn't parse trailing (\S+) flag")
-"""What rcl says where the last argument lacks its value."""
-
-_UNKNOWN = re.compile(r"\['(-.*)'\]")
-"""What rclpy says of arguments after --ros-args that it does not know: their list."""
+_OF_RCL = re.compile(r'failed to initialize rcl: |, at \S+:\d+')
+"""What of an error of rcl is not for its users."""
 
 
 class Running:
@@ -111,10 +103,13 @@ def spin_node(
     try:
         rclpy.init(args=arguments if arguments is None else list(arguments))
     except RuntimeError as error:
-        refusal = _refusal(str(error))
-        if not refusal:
-            raise
-        raise RobotFileError(refusal, kind='parameter') from error
+        reason = _OF_RCL.sub('', str(error)).rstrip('.')
+        if reason.startswith('['):  # a list, and no word about it
+            reason = f'there are no arguments {reason}'
+        raise RobotFileError(
+            f'ROS does not start: {reason}. A parameter is set by --ros-args -p NAME:=VALUE.',
+            kind='parameter',
+        ) from error
     forwarded = ForwardedLog(rclpy.logging.get_logger(name))
     core = logging.getLogger('izmp_dynamics')
     core.addHandler(forwarded)
@@ -133,18 +128,6 @@ def spin_node(
         if running is not None:
             running.destroy()
     return int(running is not None and getattr(running.node, 'failed', False))
-
-
-def _refusal(said: str) -> str:
-    """What is wrong with the arguments, by what ROS said; '' if it is something else."""
-    if unreadable := _UNREADABLE.search(said):
-        what, given, reason = unreadable.groups()
-        return f"The {what} '{given}' cannot be read: {reason}."
-    if incomplete := _INCOMPLETE.search(said):
-        return f'{incomplete[1]} is the last argument; what belongs to it must follow.'
-    if unknown := _UNKNOWN.fullmatch(said):
-        return f"ROS has no argument '{unknown[1]}'; a parameter is set by -p NAME:=VALUE."
-    return ''
 
 
 def shut_down() -> None:
