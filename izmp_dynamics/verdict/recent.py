@@ -12,20 +12,16 @@ from izmp_dynamics.base.finding import Finding, by_kind
 from izmp_dynamics.diagnosis.forces import feet_findings, motion_findings
 from izmp_dynamics.diagnosis.legs import LEAST_TIME
 from izmp_dynamics.diagnosis.units import unit_findings
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.rig import Rig, unit_rates
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
 from izmp_dynamics.signals.matched_filter import bandwidth
-from izmp_dynamics.stability.support_polygon import margins
-from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instants_since
 from izmp_dynamics.verdict.pushes import Gap
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
-from izmp_dynamics.verdict.timeline import Mask
 
 SPAN = 8.0
 """Time that is judged [s]."""
@@ -165,25 +161,11 @@ class Recent:
     def _evaluation(
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]
     ) -> Evaluation:
-        grounds = [instant.ground for instant in instants]
-        normal = np.concatenate([ground.plane.normal for ground in grounds])
-        loaded = np.concatenate([ground.loaded for ground in grounds])
-        soles = tuple(
-            np.concatenate([ground.soles[k].corners for ground in grounds])
-            for k in range(len(self._robot.feet))
-        )
+        ground = Ground.joined([instant.ground for instant in instants])
         wrenches = {'mr_ad': np.stack([instant.mr_ad for instant in instants])}
-        if all(ground.feet_wrench is not None for ground in grounds):
-            wrenches['cop'] = np.concatenate(
-                [g.feet_wrench.as_array() for g in grounds if g.feet_wrench is not None]
-            )
-        place = np.concatenate([ground.plane.point for ground in grounds])
-        least = grounds[-1].minimum_force
-        points = {
-            name: zero_moment_point(ContactWrench.from_array(wrench), normal, place, least)
-            for name, wrench in wrenches.items()
-        }
-        distances = margins(tuple(points.values()), soles, loaded, normal)
+        if ground.feet_wrench is not None:
+            wrenches['cop'] = ground.feet_wrench.as_array()
+        points, margins = ground.judge(wrenches)
         normal_only = any(foot.normal_only for foot in self._robot.feet)
         whole = 'cop' in wrenches and not normal_only
         com = np.full((len(instants), 3), np.nan)
@@ -202,17 +184,17 @@ class Recent:
             gravity=self._robot.gravity,
             stamps=np.array([instant.stamp for instant in instants], dtype=np.int64),
             tracks={
-                name: Track(name, wrenches[name], points[name], margin)
-                for name, margin in zip(points, distances, strict=True)
+                name: Track(name, wrench, points[name], margins[name])
+                for name, wrench in wrenches.items()
             },
-            normal=normal,
-            ground_point=place,
+            normal=ground.plane.normal,
+            ground_point=ground.plane.point,
             com=com,
             up=up if np.isfinite(up).any() else None,
             fall_probability=np.array([each for each, _ in falls]) if judged else None,
             fall_alarm=np.array([raised for _, raised in falls]) if judged else None,
             outages=outages,
-            feet=tuple(self._foot(k, grounds, soles[k], loaded) for k in range(len(soles))),
+            feet=tuple(self._foot(k, ground) for k in range(len(self._robot.feet))),
             world_p_root=None,
             world_R_root=None,
             begins=instants[0].stamp == self._start,
@@ -220,18 +202,15 @@ class Recent:
             external_force=(wrenches['mr_ad'] - wrenches['cop'])[:, :3] if whole else None,
         )
 
-    def _foot(self, k: int, grounds: list[Ground], sole: Array, loaded: Mask) -> Foot:
-        stated = self._robot.feet[k]
-        forces = [ground.soles[k].normal_force for ground in grounds]
+    def _foot(self, k: int, ground: Ground) -> Foot:
+        stated, sole = self._robot.feet[k], ground.soles[k]
         return Foot(
             name=stated.name,
-            sole=sole,
-            normal_force=np.concatenate(
-                [np.full(1, np.nan) if force is None else force for force in forces]
-            ),
-            loaded=loaded[:, k],
-            share=np.concatenate([ground.shares[:, k] for ground in grounds]),
-            axes=np.concatenate([ground.soles[k].R for ground in grounds]),
+            sole=sole.corners,
+            normal_force=ground.feet.forces[:, k],
+            loaded=ground.loaded[:, k],
+            share=ground.shares[:, k],
+            axes=sole.R,
             normal_only=stated.normal_only,
             measured=bool({*stated.sensors} - {'wrench'}),  # a wrench's place is not known here
             sign=stated.wrench.sign if stated.wrench else 1,
