@@ -1,19 +1,16 @@
-"""Where the ground is and who stands on it: with and without sensors, in flight, without feet."""
+"""Where the ground is and who stands on it: with and without sensors, in flight."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.stability.ground_plane import (
     SAME_HEIGHT,
     Sole,
+    Soles,
     level_plane,
-    plane_of_soles,
-    standing,
-    supporting_foot,
+    plane_under,
+    stand,
 )
-
-from .raising import raising
 
 SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
 UP = np.array([[0.0, 0.0, 9.81]])
@@ -36,11 +33,20 @@ def up(count):
     return np.repeat(UP, count, axis=0)
 
 
+def standing(soles, upwards, contact_force):
+    """(T, F) which feet carry load, and (T,) which carries most."""
+    joined = Soles.of(soles, len(upwards))
+    loaded = np.empty(joined.forces.shape, dtype=np.bool_)
+    rows = zip(joined.forces, joined.corners, upwards, loaded, strict=True)
+    most = [stand(force, at, joined.foot, up, contact_force, on) for force, at, up, on in rows]
+    return loaded, np.array(most)
+
+
 def test_feet_with_sensors_are_loaded_from_the_contact_force_on():
     soles = feet([-0.8] * 3, [-0.8] * 3, [100.0, 14.0, 13.9], [0.0, -50.0, 200.0])
     expected = [[True, False], [True, False], [False, True]]
     np.testing.assert_array_equal(standing(soles, up(3), 14.0)[0], expected)
-    np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
+    np.testing.assert_array_equal(standing(soles, up(3), 14.0)[1], [0, 0, 1])
 
 
 def test_feet_without_sensors_are_loaded_by_height():
@@ -48,7 +54,7 @@ def test_feet_without_sensors_are_loaded_by_height():
     soles = feet([-0.8, -0.8, -0.8 + above], [-0.8, -0.8 + above, -0.8])
     expected = [[True, True], [True, False], [False, True]]
     np.testing.assert_array_equal(standing(soles, up(3), 14.0)[0], expected)
-    np.testing.assert_array_equal(supporting_foot(soles, up(3)), [0, 0, 1])
+    np.testing.assert_array_equal(standing(soles, up(3), 14.0)[1], [0, 0, 1])
 
 
 def test_height_is_measured_along_up_whatever_its_length():
@@ -64,20 +70,20 @@ def test_height_is_measured_along_up_whatever_its_length():
 def test_one_sensor_among_two_feet_leaves_the_decision_to_the_heights():
     soles = feet([-0.7], [-0.8], left_force=[300.0])
     np.testing.assert_array_equal(standing(soles, up(1), 14.0)[0], [[False, True]])
-    assert supporting_foot(soles, up(1))[0] == 1
+    assert standing(soles, up(1), 14.0)[1][0] == 1
 
 
 def test_where_a_force_is_not_known_the_heights_decide():
     """A gap in one sensor must not make its foot look unloaded."""
     soles = feet([-0.8, -0.8], [-0.8, -0.6], [NAN, NAN], [150.0, 0.0])
     np.testing.assert_array_equal(standing(soles, up(2), 14.0)[0], [[True, True], [True, False]])
-    np.testing.assert_array_equal(supporting_foot(soles, up(2)), [0, 0])
+    np.testing.assert_array_equal(standing(soles, up(2), 14.0)[1], [0, 0])
 
 
 def test_in_flight_no_foot_is_loaded():
     soles = feet([-0.8], [-0.8], [3.0], [-20.0])
     assert not standing(soles, up(1), 14.0)[0].any()
-    assert supporting_foot(soles, up(1))[0] == 0  # a plane there is all the same
+    assert standing(soles, up(1), 14.0)[1][0] == 0  # a plane there is all the same
 
 
 def test_in_free_fall_nothing_points_up_and_no_foot_is_known_to_be_loaded():
@@ -90,7 +96,7 @@ def test_the_plane_of_the_soles_is_that_of_the_foot_that_carries_most():
     R = Rotation.from_euler('y', 20, degrees=True).as_matrix()
     left = sole([-0.8, -0.8], [300.0, 10.0])
     right = sole([-0.7, -0.7], [10.0, 300.0], R=R)
-    plane = plane_of_soles((left, right), up(2))
+    plane = plane_under(Soles.of((left, right), 2), standing((left, right), up(2), 14.0)[1])
     np.testing.assert_allclose(plane.normal, [[0, 0, 1], R[:, 2]], atol=1e-15)
     np.testing.assert_allclose(plane.point, [[0, 0, -0.8], [0, 0, -0.7]], atol=1e-15)
 
@@ -100,7 +106,7 @@ def test_the_level_plane_is_level_and_touches_the_lowest_corner():
     R = Rotation.random(30, random_state=4).as_matrix()
     p = np.random.default_rng(5).normal(size=(30, 3))
     foot = Sole.from_polygon(R, p, SQUARE, None)
-    plane = level_plane((foot,), world_R_root[:, 2], world_R_root)
+    plane = level_plane((foot,), np.zeros(30, int), world_R_root[:, 2])
     normal_in_world = np.einsum('tij,tj->ti', world_R_root, plane.normal)
     np.testing.assert_allclose(normal_in_world, np.tile([0, 0, 1], (30, 1)), atol=1e-12)
     heights = np.einsum('tvj,tj->tv', foot.corners - plane.point[:, None], plane.normal)
@@ -109,15 +115,5 @@ def test_the_level_plane_is_level_and_touches_the_lowest_corner():
 
 def test_the_level_plane_follows_the_loaded_foot_not_the_lower_one():
     soles = feet([-0.6], [-0.8], [300.0], [0.0])  # the right foot hangs beside a step
-    plane = level_plane(soles, up(1), np.eye(3)[None])
+    plane = level_plane(soles, standing(soles, up(1), 14.0)[1], np.eye(3)[None, 2])
     np.testing.assert_allclose(plane.point[0, 2], -0.6)
-
-
-def test_a_robot_without_feet():
-    assert standing((), up(3), 14.0)[0].shape == (3, 0)
-    for plane in (
-        lambda: plane_of_soles((), up(1)),
-        lambda: level_plane((), up(1), np.eye(3)[None]),
-    ):
-        with raising(SensingError, 'no_feet'):
-            plane()

@@ -153,7 +153,7 @@ class Evaluator:
         mr_ad, com = self._mr_ad(joints, states, units)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         feet = self.feet.evaluate(joints, states, world.R, normals, wrenches['mr_ad'])
-        ground = self.ground.evaluate(joints, root, world, feet)
+        ground = self.ground.evaluate(joints, world, feet)
         self.feet.show(joints, feet, mr_ad)
         if feet.wrench is not None:
             wrenches['cop'] = feet.wrench.as_array()

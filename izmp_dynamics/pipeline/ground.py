@@ -20,7 +20,6 @@ from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
@@ -32,7 +31,6 @@ from izmp_dynamics.stability.ground_plane import (
     Sole,
     Soles,
     level_plane,
-    plane_of_soles,
     plane_under,
 )
 from izmp_dynamics.stability.support_polygon import outlines, write_margins
@@ -206,20 +204,17 @@ class GroundStage(Stage):
         frame = self._frame(joints, world)
         return None if frame is None else frame.plane(self.rig.robot.ground.height).normal
 
-    def evaluate(
-        self, joints: JointKinematics, root: RootState, world: WorldState, feet: FeetState
-    ) -> Ground:
+    def evaluate(self, joints: JointKinematics, world: WorldState, feet: FeetState) -> Ground:
         """Find the ground at decided instants.
 
         Args:
             joints: at K instants.
-            root: at the same instants; its φ stands for "up" where no orientation is known.
             world: pose of the root, as far as it is known.
             feet: soles and measured wrench.
         """
         frame = self._frame(joints, world)
         return Ground(
-            self._plane(feet, joints, root, world, frame),
+            self._plane(feet, joints, world, frame),
             feet.soles,
             feet.loaded,
             feet.shares,
@@ -233,28 +228,29 @@ class GroundStage(Stage):
         self,
         feet: FeetState,
         joints: JointKinematics,
-        root: RootState,
         world: WorldState,
         frame: GroundFrame | None,
     ) -> GroundPlane:
         ground = self.rig.robot.ground
         if frame is not None:
             return frame.plane(ground.height)
-        if ground.source == 'sole' and self.rig.feet:
+        if not self.rig.feet:
+            raise SensingError(
+                'The robot file lists no feet, so the ground is not known; add feet, or name a '
+                'link in the plane of the ground with ground.source: frame.',
+                kind='no_feet',
+            )
+        if ground.source == 'sole':
             return plane_under(feet.soles, feet.most)
         soles, up = feet.soles.each, world.R[:, 2, :]
         if ground.source == 'feet_imus':
             unknown = np.full((len(joints), 3), np.nan)
             imus = (self.imus.get(foot.name) for foot in self.rig.feet)
             ups = tuple(imu.evaluate(joints.stamps) if imu else unknown for imu in imus)
-            plane = plane_of_foot_imus(soles, ups, up)
+            plane = plane_of_foot_imus(soles, feet.most, ups, up)
             self._count_contradictions(plane, feet.most, up)
             return plane
-        known = np.asarray(np.isfinite(up).all(axis=1))
-        up = np.where(known[:, None], up, root.proper_acceleration)
-        if ground.source == 'gravity':
-            return level_plane(soles, up, world.R)
-        return plane_of_soles(soles, up)
+        return level_plane(soles, feet.most, up)
 
     def _count_contradictions(
         self, plane: GroundPlane, foot: npt.NDArray[np.intp], up_in_root: Array

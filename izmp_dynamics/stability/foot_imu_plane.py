@@ -12,23 +12,24 @@ mounted otherwise than stated, or an encoder lost its zero), and the plane is no
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, supporting_foot
+from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole
 
 LARGEST_CORRECTION = 90.0
 """Angle between the verticals of foot and root up to which the sole is corrected [deg]."""
 
 
 def plane_of_foot_imus(
-    soles: tuple[Sole, ...], ups: tuple[Array, ...], up_in_root: Array
+    soles: tuple[Sole, ...], foot: Indices, ups: tuple[Array, ...], up_in_root: Array
 ) -> GroundPlane:
-    """Take the plane under the foot that carries most, inclined as its IMU measures.
+    """Take the plane under a foot, inclined as its IMU measures.
 
     Where the IMU knows no vertical (the foot has just landed), it is the plane of the sole by
     kinematics.
 
     Args:
         soles: the feet.
+        foot: (T,) index into them.
         ups: (T, 3) of each foot the vertical in its sole by its IMU; NaN where it is not known.
         up_in_root: (T, 3) a vector against gravity in root axes, from the orientation of the
             root; NaN where it is not known.
@@ -36,12 +37,8 @@ def plane_of_foot_imus(
     Returns:
         The plane; its normal is NaN where `up_in_root` is not known and where the IMU contradicts
         the joints by more than `LARGEST_CORRECTION`.
-
-    Raises:
-        SensingError: if there are no feet.
     """
     instants = np.arange(len(up_in_root))
-    foot = supporting_foot(soles, up_in_root)
     R = np.stack([sole.R for sole in soles])[foot, instants]
     point = np.stack([sole.p for sole in soles])[foot, instants]
     seen = np.einsum('tij,tj->ti', R, np.stack(ups)[foot, instants])

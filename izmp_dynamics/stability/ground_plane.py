@@ -18,11 +18,9 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Indices, frozen
-from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.vectors import dot, store, vector
+from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.base.vectors import dot, vector
 from izmp_dynamics.model.body_layout import POSE, POSITION
-from izmp_dynamics.model.kinematics import z_axis
 
 SAME_HEIGHT = 0.01
 """Feet without force sensors stand if their soles are this close above the lowest one [m]."""
@@ -123,77 +121,25 @@ class GroundPlane(Record):
     point: Array
 
 
-def supporting_foot(soles: tuple[Sole, ...], up: Array) -> npt.NDArray[np.intp]:
-    """Return (T,) the index of the foot that carries most; the lowest where forces are unknown.
-
-    Raises:
-        SensingError: if there are no feet.
-    """
-    if not soles:
-        raise SensingError(
-            'The robot file lists no feet, so the ground is not known; add feet, or name a link '
-            'in the plane of the ground with ground.source: frame.',
-            kind='no_feet',
-        )
-    return standing(soles, up, 0.0)[1]
-
-
-def plane_of_soles(soles: tuple[Sole, ...], up: Array) -> GroundPlane:
-    """Take the plane of the sole that carries most."""
-    return plane_under(Soles.of(soles, len(up)), supporting_foot(soles, up))
-
-
-def plane_under(soles: Soles, foot: npt.NDArray[np.intp]) -> GroundPlane:
+def plane_under(soles: Soles, foot: Indices) -> GroundPlane:
     """Take the plane of the sole of a foot, (T,) index into the feet."""
-    plane = GroundPlane(np.empty((len(foot), 3)), np.empty((len(foot), 3)))
-    _take_planes(soles.poses, foot, plane.normal, plane.point)
-    return plane
+    poses = soles.poses[np.arange(len(foot)), foot]
+    return GroundPlane(np.ascontiguousarray(poses[:, 2:POSITION:3]), poses[:, POSITION:])
 
 
-@kernel
-def _take_planes(poses: Array, foot: npt.NDArray[np.intp], normal: Array, point: Array) -> None:
-    """Write what `plane_under` returns."""
-    for t in range(len(foot)):
-        take_plane(poses[t, foot[t]], normal[t], point[t])
-
-
-@inlined
-def take_plane(pose: Array, normal: Array, point: Array) -> None:
-    """Write the plane of a sole with a pose (12,)."""
-    store(normal, 0, z_axis(pose))
-    store(point, 0, vector(pose, POSITION))
-
-
-def level_plane(soles: tuple[Sole, ...], up: Array, world_R_root: Array) -> GroundPlane:
-    """Take the level plane through the lowest corner of the sole that carries most.
+def level_plane(soles: tuple[Sole, ...], foot: Indices, up: Array) -> GroundPlane:
+    """Take the level plane through the lowest corner of the sole of a foot.
 
     Args:
         soles: the feet.
-        up: (T, 3) a vector pointing up in the root frame.
-        world_R_root: (T, 3, 3) orientation of the root; its world's z axis points up.
-
-    Raises:
-        SensingError: if there are no feet.
+        foot: (T,) index into them.
+        up: (T, 3) unit vector against gravity in the root frame.
     """
-    normal = world_R_root[:, 2, :]
-    foot = supporting_foot(soles, up)
     instants = np.arange(len(up))
     corners = np.stack(
-        [sole.corners[instants, np.argmin(_along(sole.corners, normal), axis=1)] for sole in soles]
+        [sole.corners[instants, np.argmin(_along(sole.corners, up), axis=1)] for sole in soles]
     )
-    return GroundPlane(normal, corners[foot, instants])
-
-
-def standing(
-    soles: tuple[Sole, ...], up: Array, contact_force: float
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
-    """Determine `loaded_feet` (T, F) and, 0 without feet, the `supporting_foot` (T,)."""
-    joined = Soles.of(soles, len(up))
-    upwards = np.array(up, dtype=np.float64)
-    loaded = np.empty(joined.forces.shape, dtype=np.bool_)
-    most = np.empty(len(up), dtype=np.intp)
-    _judge(joined.forces, joined.corners, joined.foot, upwards, float(contact_force), loaded, most)
-    return loaded, most
+    return GroundPlane(up, corners[foot, instants])
 
 
 def joined_corners(corners: tuple[Array, ...]) -> tuple[Array, Indices]:
@@ -209,21 +155,6 @@ def _owners(counts: tuple[int, ...]) -> Indices:
 
 
 @kernel
-def _judge(
-    forces: Array,
-    corners: Array,
-    foot: Indices,
-    up: Array,
-    contact_force: float,
-    loaded: npt.NDArray[np.bool_],
-    most: npt.NDArray[np.intp],
-) -> None:
-    """Write what `standing` returns."""
-    for t in range(len(up)):
-        most[t] = stand(forces[t], corners[t], foot, up[t], contact_force, loaded[t])
-
-
-@kernel
 def stand(
     forces: Array,
     corners: Array,
@@ -232,7 +163,10 @@ def stand(
     contact_force: float,
     loaded: npt.NDArray[np.bool_],
 ) -> int:
-    """Write which feet (F,) carry load at an instant, see `loaded_feet`.
+    """Write which feet (F,) carry load at an instant.
+
+    Those whose normal force is large enough; where one is not known, those whose soles are about
+    as low as the lowest.
 
     Args:
         forces: (F,) normal forces [N]; NaN where one is not known.

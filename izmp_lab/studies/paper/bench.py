@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, skew
+from izmp_dynamics.base.conventions import Array, Indices, skew
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
@@ -26,7 +26,7 @@ from izmp_dynamics.pipeline.noise_propagation import (
 )
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, plane_of_soles, supporting_foot
+from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles, plane_under
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.studies.paper.sensors import (
@@ -126,6 +126,11 @@ class Ground:
         return rotated
 
 
+def carries_most(trial: WalkTruth) -> Indices:
+    """(T,) the foot that carries most."""
+    return np.asarray(np.argmax(trial.normal_forces, axis=1), dtype=np.int64)
+
+
 class Bench:
     """Evaluates trials of one robot.
 
@@ -154,11 +159,11 @@ class Bench:
     def ground(self, trial: WalkTruth) -> Ground:
         """Take the plane of the sole that carries most, as the package does by default."""
         soles = self.soles(trial)
-        return Ground.on(plane_of_soles(soles, trial.rotation[:, 2, :]), soles)
+        return Ground.on(plane_under(Soles.of(soles, len(trial)), carries_most(trial)), soles)
 
     def in_foot(self, trial: WalkTruth, ground: Ground, points: Array, rows: Rows) -> Array:
         """Express points (K, 3) of nif, at the instants `rows`, in the sole that carries [m]."""
-        foot = supporting_foot(ground.soles, trial.rotation[:, 2, :])[rows]
+        foot = carries_most(trial)[rows]
         place = np.arange(len(rows))
         R = np.stack([sole.R[rows] for sole in ground.soles])[foot, place]
         p = np.stack([sole.p[rows] for sole in ground.soles])[foot, place]

@@ -11,11 +11,17 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
-from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, level_plane, plane_of_soles
+from izmp_dynamics.stability.ground_plane import (
+    GroundPlane,
+    Sole,
+    Soles,
+    level_plane,
+    plane_under,
+)
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.noisy_signals import WhiteNoise
-from izmp_lab.studies.paper.bench import Bench, Ground
+from izmp_lab.studies.paper.bench import Bench, Ground, carries_most
 from izmp_lab.studies.paper.sensors import Densities, Rows, white_noise
 from izmp_lab.studies.paper.trial import REFERENCE_RATE, Setup, WalkCase, WalkTruth, simulate_trial
 from izmp_lab.studies.runs import Arrays, RobotKey
@@ -306,7 +312,7 @@ def slope(
 
 def _planes(bench: Bench, trial: WalkTruth, q: Array, noise: Densities) -> dict[str, GroundPlane]:
     """Ground planes by source, when the encoders say q (T, n)."""
-    up = trial.rotation[:, 2, :]
+    up, foot = trial.rotation[:, 2, :], carries_most(trial)
     believed = tuple(
         Sole.from_polygon(
             *bench.model.frame_pose(foot.sole, q), foot.polygon, trial.normal_forces[:, k]
@@ -317,9 +323,9 @@ def _planes(bench: Bench, trial: WalkTruth, q: Array, noise: Densities) -> dict[
         _foot_tilt(bench, trial, k, sole, noise) for k, sole in enumerate(bench.soles(trial))
     )
     return {
-        'sole': plane_of_soles(believed, up),
-        'level': level_plane(believed, up, trial.rotation),
-        'feet_imus': plane_of_foot_imus(believed, tilts, up),
+        'sole': plane_under(Soles.of(believed, len(q)), foot),
+        'level': level_plane(believed, foot, up),
+        'feet_imus': plane_of_foot_imus(believed, foot, tilts, up),
     }
 
 
