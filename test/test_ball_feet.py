@@ -351,6 +351,6 @@ def test_balls_without_sensors_have_no_force_and_stand_by_their_height(tmp_path)
             None, rig.contact_force,
         )  # fmt: skip
         assert np.isnan(found.forces).all()
-        assert found.ground.loaded.all()
+        assert found.loaded.all()
         del found
         [np.full((4, 3), 7.0) for _ in range(50)]
