@@ -6,6 +6,7 @@ from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.examples import example
+from izmp_dynamics.base.conventions import frozen
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.diagnosis.signals import _NO_TORQUES
 from izmp_dynamics.estimation.contact import LEAST_NORM, carrying, landing_speed
@@ -18,6 +19,7 @@ from .pipeline_signals import evaluate
 from .quadruped import LEGS, RADII, rig_of, stand
 
 SQUARE = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])
+FEET = frozen(np.repeat([0, 1], 4), np.int64)  # as a rig's: no other kernel is compiled
 WEIGHT = 300.0
 SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
 FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
@@ -36,7 +38,7 @@ def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEI
     wrench = np.concatenate([force * up, np.cross(at - root, force * up)])
     loaded, shares, chances = np.empty(2, dtype=bool), np.empty(2), np.empty(2)
     most = carrying(
-        wrench, up, corners @ R.T - root, velocities @ R.T, np.repeat([0, 1], 4), 15.0,
+        wrench, up, corners @ R.T - root, velocities @ R.T, FEET, 15.0,
         landing_speed(half_width), np.array(stated),
         np.full((2, 2), np.nan) if pulls is None else np.array(pulls), loaded, shares, chances,
     )  # fmt: skip

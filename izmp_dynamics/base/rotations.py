@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 def from_matrices(R: Array) -> 'Rotation':
     """Make rotations of one matrix (3, 3) or of several (T, 3, 3), also of frozen arrays.
 
-    SciPy before 1.15 takes no read-only array.
+    SciPy before 1.15 takes no read-only array, and its `from_matrix` looks for matrices that are
+    none, which takes several times as long.
     """
     from scipy.spatial.transform import Rotation
 
-    return Rotation.from_matrix(np.array(R))
+    return Rotation.from_quat(quaternions_of_matrices(R))
 
 
 def from_rpy(rpy: npt.ArrayLike) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import GRAVITY, Array, cross, skew
 from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
-from izmp_dynamics.base.rotations import from_matrices
+from izmp_dynamics.base.rotations import quaternion_of_matrix
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
 from izmp_lab.seesaw.board import BoardTerms, Seesaw, board_terms
 from izmp_lab.seesaw.state import BalanceState
@@ -144,7 +144,7 @@ class RigidBody:
         """Pinocchio's position (7 + n,) and velocity (6 + n,)."""
         R = state.root.rotation
         q, v = np.empty(self.model.nq), np.empty(self.model.nv)
-        q[:3], q[3:7] = state.root.position, from_matrices(R).as_quat()
+        q[:3], q[3:7] = state.root.position, quaternion_of_matrix(R)
         q[7 + self.columns] = state.q
         v[:3], v[3:6] = R.T @ state.root.velocity, R.T @ state.root.angular_velocity
         v[6 + self.columns] = state.qd

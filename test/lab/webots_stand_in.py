@@ -307,7 +307,8 @@ class StandIn:
 
     def _forces_of_contacts(self):
         """Geom id → force (3,) of the ground on it in the world [N]."""
-        forces = {geom: np.zeros(3) for geom in self.plant.soles}
+        spheres = np.flatnonzero(self.plant.feet_of_geoms >= 0).tolist()
+        forces = {geom: np.zeros(3) for geom in spheres}
         wrench, contacts = np.empty(6), self.data.contact
         geoms, frames = contacts.geom.tolist(), contacts.frame
         for index, (first, second) in enumerate(geoms):

@@ -48,7 +48,7 @@ class MujocoRobot:
         q_columns: (n,) indices of the joints in qpos, in the robot's order.
         v_columns: (n,) indices in qvel, qacc and forces.
         ctrl_columns: (n,) indices of the servos in ctrl.
-        soles: geom id of a sphere below a sole → index of the foot.
+        feet_of_geoms: (geoms,) index of the foot below whose sole a sphere is; −1 for others.
         board: what the robot stands on if that moves; None if it is the terrain.
     """
 
@@ -62,7 +62,7 @@ class MujocoRobot:
     q_columns: np.ndarray
     v_columns: np.ndarray
     ctrl_columns: np.ndarray
-    soles: Mapping[int, int]
+    feet_of_geoms: np.ndarray
     board: MovingBoard | None = None
 
     def sensor(self, name: str) -> slice:
@@ -130,6 +130,10 @@ def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
             cause=cause,
         ) from error
     names = robot.joint_names
+    feet = np.full(model.ngeom, -1)
+    for index, foot in enumerate(file.feet):
+        for corner in range(len(foot.corners)):
+            feet[model.geom(sphere_name(foot, corner)).id] = index
     return MujocoRobot(
         robot=robot,
         file=file,
@@ -141,9 +145,5 @@ def compiled(builder: SpecBuilder, urdf: Urdf) -> MujocoRobot:
         q_columns=frozen([model.joint(name).qposadr[0] for name in names], np.int64),
         v_columns=frozen([model.joint(name).dofadr[0] for name in names], np.int64),
         ctrl_columns=frozen([model.actuator(name).id for name in names], np.int64),
-        soles={
-            model.geom(sphere_name(foot, corner)).id: index
-            for index, foot in enumerate(file.feet)
-            for corner in range(len(foot.corners))
-        },
+        feet_of_geoms=frozen(feet, np.int64),
     )

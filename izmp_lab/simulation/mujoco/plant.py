@@ -147,7 +147,7 @@ Control = Callable[[float, Any], Array]
 """Gives the set points of the servos (n,) at a time [s] from mujoco.MjData before the step."""
 
 _LOWEST_ROOT = 0.6
-_LARGEST_TILT_DEG = 60.0
+_UPRIGHT = 0.5  # the cosine of 60°
 _REPORT_EVERY = 50
 
 
@@ -348,9 +348,9 @@ class Execution:
                 f'The simulation diverged at {time:.3f} s.', kind='diverged', time=time
             )
         height = float(self._above_ground(data.qpos[:3]))
-        upright = data.xmat[1].reshape(3, 3)[2, 2]
+        upright = data.xmat[1, 8]
         place = f"'{self.plant.robot.root}'"
-        if upright < np.cos(np.radians(_LARGEST_TILT_DEG)):
+        if upright < _UPRIGHT:
             tilt = np.degrees(np.arccos(upright))
             return f'The robot fell at {time:.3f} s: {place} is tilted by {tilt:.0f}°.'
         if height < _LOWEST_ROOT * self.lowest:

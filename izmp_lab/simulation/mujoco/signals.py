@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.feet import Foot, FootWrench
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -101,20 +102,32 @@ def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
         data: after a step; its contacts belong to the instant at which that began.
         ground: (F, 6) sums of force [N] and moment about the world's origin [N·m], added to.
     """
-    wrench = np.empty(6)
-    contacts, soles = data.contact, plant.soles
-    frames, points = contacts.frame.reshape(-1, 3, 3), contacts.pos.tolist()
-    for index, (first, second) in enumerate(contacts.geom.tolist()):
-        sign, foot = 1.0, soles.get(second)
-        if foot is None:  # the force of a contact acts on its second geom
-            sign, foot = -1.0, soles.get(first)
-        if foot is None:
+    contacts = data.contact
+    parts = (contacts.geom, contacts.efc_address, contacts.frame, contacts.pos)
+    _add_contacts(*map(np.array, parts), data.efc_force, plant.feet_of_geoms, ground)
+
+
+@kernel
+def _add_contacts(
+    geoms: Array, addresses: Array, frames: Array, points: Array,
+    forces: Array, feet_of_geoms: Array, ground: Array,
+) -> None:  # fmt: skip
+    """Of an elliptic cone `forces` have the components along the axes of its contact in a row."""
+    for k in range(len(geoms)):
+        address = addresses[k]
+        sign, foot = 1.0, feet_of_geoms[geoms[k, 1]]
+        if foot < 0:  # the force of a contact acts on its second geom
+            sign, foot = -1.0, feet_of_geoms[geoms[k, 0]]
+        if foot < 0 or address < 0:  # near, but without a force
             continue
-        mujoco.mj_contactForce(plant.model, data, index, wrench)
-        force = sign * wrench[:3] @ frames[index]
-        ground[foot, :3] += force
-        (x, y, z), (fx, fy, fz) = points[index], force.tolist()
-        ground[foot, 3:] += (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx)
+        fx, fy, fz = 0.0, 0.0, 0.0
+        for axis in range(3):
+            part = sign * forces[address + axis]
+            fx += part * frames[k, 3 * axis]
+            fy += part * frames[k, 3 * axis + 1]
+            fz += part * frames[k, 3 * axis + 2]
+        x, y, z = points[k, 0], points[k, 1], points[k, 2]
+        ground[foot] += np.array([fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx])
 
 
 def simulated_run(
