@@ -229,7 +229,7 @@ def wait_until(condition):
     return False
 
 
-PERIOD = 0.02
+PERIOD = 0.04
 """Time between the samples of the standing robot [s]."""
 
 _STEP = round(PERIOD * 1e9)

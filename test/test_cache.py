@@ -4,6 +4,7 @@ Runs use a package of two kernels.
 """
 
 import importlib
+import logging
 import os
 import shutil
 import subprocess
@@ -11,8 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba import njit
 
+from izmp_dynamics.base import kernel
 from izmp_dynamics.base.cache import digest_of
+from izmp_dynamics.base.kernel import announced_compilation
 
 ROOT = Path(__file__).parents[1]
 
@@ -187,3 +191,53 @@ def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(run, mo
 def test_kernels_run_without_the_compiler(package):
     assert package.run(RUN.replace(', sum(evaluate.stats.cache_hits.values())', ', 0'),
                        NUMBA_DISABLE_JIT='1') == (107.0, 0)  # fmt: skip
+
+
+# ---- Log messages about compilation -------------------------------------------------------------
+
+
+def fresh_kernel():
+    """A function that numba has not compiled and will not find in a cache."""
+
+    @njit
+    def double(x):
+        return x + x
+
+    return double
+
+
+@pytest.fixture
+def logged(caplog):
+    caplog.set_level(logging.INFO, logger='izmp_dynamics.base.kernel')
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_compiling_is_announced_before_and_after(logged):
+    first, second = fresh_kernel(), fresh_kernel()
+    with announced_compilation():
+        assert logged() == []
+        assert first(2) == 4
+        (before,) = logged()
+        assert 'no command has needed before' in before
+        assert second(3) == 6
+        assert logged() == [before]
+    _, after = logged()
+    assert after.startswith('Compiled in ')
+
+
+def test_nothing_is_logged_for_compiled_kernels(logged):
+    double = fresh_kernel()
+    double(1)
+    with announced_compilation():
+        assert double(2) == 4
+    assert logged() == []
+
+
+def test_without_a_folder_for_the_cache_kernels_run_all_the_same(logged, monkeypatch):
+    monkeypatch.setattr(kernel, '_cached', kernel._cached)
+    place = {}
+    exec('def double(x):\n    return x + x', place)  # numba finds no file to put the cache beside
+    double = kernel.kernel(place['double'])
+    with announced_compilation():
+        assert double(2) == 4
+    assert 'set NUMBA_CACHE_DIR' in logged()[-1]

@@ -186,7 +186,7 @@ def test_a_manager_starts_pauses_and_ends_the_graph(tmp_path, biped31):
             assert evaluates()
             assert change('deactivate')
             last, begin = robot.last, robot.count
-            assert wait_until(lambda: robot.count > begin + 100)
+            assert wait_until(lambda: robot.count > begin + 50)
             assert all(stamp_of(point) <= last for point in points)  # others were under way
             assert not change('configure')
             assert change('activate')

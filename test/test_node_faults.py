@@ -225,7 +225,7 @@ def test_the_odometry_of_another_node_is_reported_and_left_out(graph):
             publisher.publish(Odometry(header=header(stamp, 'odom'), child_frame_id='base_link'))
             if listener.messages['/odom'][-1].child_frame_id == 'base_link' or beside:
                 beside.append([len(listener.messages[f'/{m}/izmp']) for m in ('mr_ad', 'ir_md')])
-            return beside and beside[-1][0] > beside[0][0] + 200
+            return beside and beside[-1][0] > beside[0][0] + 100
 
         assert wait_until(goes_on_beside)
         of_mr_ad, of_ir_md = np.subtract(beside[-1], beside[0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
 from rclpy.parameter import Parameter

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('tf2_ros', reason='tf2_ros comes with a ROS installation only')
 
 from geometry_msgs.msg import PointStamped

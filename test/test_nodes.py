@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install 'izmp_dynamics[ros]'")
+pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 

@@ -4,7 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.calibration.calibrate import estimate_corrections
@@ -16,8 +18,12 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.sensors import Imu
 from izmp_dynamics.pipeline.noise_propagation import pose_gain
 from izmp_dynamics.pipeline.pose_imu import imu_of_poses
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.world import WorldStage
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import Streams
+from izmp_dynamics.signals.stream import SampleStream
 
 from .bag_surgery import JOINTS, LEFT, RIGHT, Draft, Part
 from .command_line import REPOSITORY
@@ -193,3 +199,106 @@ def test_a_pose_that_is_too_noisy_to_calibrate_from_is_named(drafted, every, sai
     assert 'too noisy' in text
     assert said in text
     assert 'Record an IMU' in text
+
+
+# ---- The IMU that is derived from poses ---------------------------------------------------------
+
+
+def test_a_lost_pose_costs_no_accuracy_of_the_angular_velocity():
+    """As that of a parabola it is off by a sixth of the third derivative and of both steps."""
+    ticks = np.delete(np.arange(600), np.arange(5, 600, 10))
+    stamps = NANOSECONDS + 8_333_333 * ticks
+    t = (stamps / NANOSECONDS)[:, None]
+    axis = np.array([0.36, 0.48, 0.8])
+    angle, rate = np.sin(12.0 * t) + 0.3 * t, 12.0 * np.cos(12.0 * t) + 0.3
+    tilt = Rotation.from_euler('x', 0.4)
+    orientation = tilt * Rotation.from_rotvec(angle * axis)
+    poses = Samples(stamps, np.hstack([np.zeros((len(t), 3)), orientation.as_quat()]))
+    found = imu_of_poses(poses, GRAVITY).values
+    off = found[:, :3] - (rate * axis)[1:-1]
+    assert np.abs(off).max() < 1.01 * 12.0**3 * 8.333333e-3 * 16.666667e-3 / 6.0
+    gravity = orientation.inv().apply([0.0, 0.0, GRAVITY])[1:-1]
+    np.testing.assert_allclose(found[:, 3:], gravity, atol=1e-9)
+
+
+def test_of_even_poses_it_is_the_central_difference():
+    stamps = NANOSECONDS + 10_000_000 * np.arange(5)
+    t = stamps / NANOSECONDS
+    orientation = Rotation.from_rotvec(np.outer(0.5 * t + t**2, [0.0, 0.0, 1.0]))
+    position = np.outer(3.0 * t**2, [1.0, 0.0, 0.0])
+    found = imu_of_poses(Samples(stamps, np.hstack([position, orientation.as_quat()])), GRAVITY)
+    np.testing.assert_array_equal(found.stamps, stamps[1:-1])
+    assert found.values[:, 2] == pytest.approx(0.5 + 2.0 * t[1:-1])
+    acceleration = np.tile([6.0, 0.0, GRAVITY], (3, 1))
+    np.testing.assert_allclose(
+        found.values[:, 3:], orientation.inv().apply(np.pad(acceleration, ((1, 1), (0, 0))))[1:-1],
+        atol=1e-6,
+    )  # fmt: skip
+
+
+# ---- A pose that is stuck -----------------------------------------------------------------------
+
+
+STAMPS = 10_000_000 * np.arange(1, 301)
+STUCK = slice(100, 140)
+
+
+@pytest.fixture(scope='module')
+def rig(biped31):
+    return make_rig(biped31)
+
+
+def samples(width, stuck=False):
+    """A signal at 100 Hz that repeats itself for 0.4 s, or does not."""
+    values = np.random.default_rng(width).normal(scale=1e-3, size=(300, width))
+    if width == 4:
+        values[:, 3] = 1.0
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+    if stuck:
+        values[STUCK] = values[STUCK.start]
+    return Samples(STAMPS, values)
+
+
+def known(rig, source, stuck, moving=True):
+    """Which instants have orientation, position and velocity."""
+    imu = SampleStream('imu', 6, max_gap=0.05, period=0.01, may_be_stuck=True)
+    imu.push(samples(6, 'imu' in stuck))
+    stage = WorldStage(
+        rig, Streams(rig.robot, periods={'position': 0.01, 'imu': 0.01}), source, imu
+    )
+    stage.push_orientation(samples(4, 'orientation' in stuck))
+    stage.push_position(samples(3, 'position' in stuck))
+    stage.flush()
+    instants = STAMPS[2:-2]
+    assert stage.decided(instants, int(instants[-1])) == len(instants)
+    state = stage.evaluate(instants, moving=np.full(len(instants), moving))
+    parts = state.R.reshape(-1, 9), state.p, state.v
+    return [np.flatnonzero(np.isnan(part).any(axis=1)) + 2 for part in parts]
+
+
+def lost(rows):
+    """First and last of some rows; nothing for none."""
+    return (int(rows[0]), int(rows[-1])) if len(rows) else ()
+
+
+INSIDE, AROUND = (101, 139), (100, 140)
+"""Stuck values, and the quotients that take them in as well."""
+
+
+@pytest.mark.parametrize(
+    ('source', 'stuck', 'expected'),
+    [
+        ('imu', ['position'], [(), AROUND, AROUND]),
+        ('imu', ['imu'], [INSIDE, AROUND, AROUND]),
+        ('position', ['orientation'], [INSIDE, AROUND, AROUND]),
+        ('position', ['position'], [AROUND, AROUND, AROUND]),
+        ('position', ['imu'], [(), (), ()]),
+        ('imu', [], [(), (), ()]),
+    ],
+)
+def test_what_is_left_out(rig, source, stuck, expected):
+    assert [lost(rows) for rows in known(rig, source, stuck)] == expected
+
+
+def test_a_pose_that_rests_with_the_robot_is_not_stuck(rig):
+    assert [len(rows) for rows in known(rig, 'position', ['position'], moving=False)] == [0, 0, 0]

@@ -1,4 +1,6 @@
-"""Long signals in few points, limits, and the order in which lines are drawn."""
+"""Numbers of a report, its signals in few points, and the times in which it knows them."""
+
+import re
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from izmp_dynamics.report.plots import envelope, robust_limits, share_outside
+from izmp_dynamics.verdict import formatting
 from izmp_dynamics.verdict.timeline import Timeline
 
 values = st.one_of(st.floats(-1e6, 1e6), st.just(float('nan')))
@@ -65,3 +68,93 @@ def test_limits_stay_within_their_bounds():
     assert low == pytest.approx(-1.0, abs=0.5)
     assert high == pytest.approx(2.0, abs=0.5)
     assert robust_limits([wild + 1000], bounds=(-1.0, 2.0)) == (-1.0, 2.0)
+
+
+WRITTEN = {
+    'mm': {0.0123: '12 mm', 0.00123: '1.2 mm', -0.038: '−38 mm', -1e-9: '< 0.001 mm', 0.0: '0 mm',
+           3.2e-6: '0.003 mm', 0.00052: '0.52 mm', 2.345: '2.35 m', 0.9999: '1.00 m'},
+    'seconds': {0.008: '8.0 ms', 0.05: '50 ms', 0.42: '0.42 s', 3600.0: '3600.0 s', 0.0: '0.00 s'},
+    'instant': {3.4051: '3.41 s'},
+    'percent': {1.0: '100 %', 0.99999: '> 99.9 %', 0.998: '99.8 %', 0.95: '95.0 %', 0.0: '0 %',
+                1e-5: '< 0.1 %'},
+    'ratio': {1.0021: '100.2 %'},
+    'newtons': {270.66: '270.7 N', 1270.66: '1271 N'},
+    'hertz': {0.0: formatting.NOTHING},
+    'plain': {0.876: '0.88'},
+    'times': {1: 'once', 2: 'twice', 3: '3 times'},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', WRITTEN)
+def test_quantities_are_written_with_sensible_digits(name):
+    for value, text in WRITTEN[name].items():
+        assert getattr(formatting, name)(value) == text
+
+
+@pytest.mark.parametrize(
+    'name', ['mm', 'seconds', 'instant', 'percent', 'ratio', 'newtons', 'hertz', 'plain']
+)
+def test_no_value_is_a_dash(name):
+    for nothing in (None, float('nan'), float('inf'), float('-inf')):
+        assert getattr(formatting, name)(nothing) == formatting.NOTHING
+
+
+@given(st.floats(1e-6, 1e4), st.sampled_from([1.0, -1.0]))
+def test_a_length_can_be_read_back(length, sign):
+    text = formatting.mm(sign * length)
+    number, unit = re.fullmatch(r'(−?[\d.]+) (mm|m)', text).groups()
+    value = float(number.replace('−', '-')) * {'mm': 1e-3, 'm': 1.0}[unit]
+    assert value == pytest.approx(sign * length, rel=0.06, abs=5.1e-7)
+
+
+@given(st.floats(0, 1))
+def test_only_the_whole_is_one_hundred_percent(share):
+    text = formatting.percent(share)
+    assert (text == '100 %') == (share == 1)
+    assert (text == '0 %') == (share == 0)
+
+
+masks = st.lists(st.booleans(), min_size=2, max_size=300).map(np.array)
+
+
+@given(masks)
+def test_runs_cover_the_mask_and_nothing_else(mask):
+    starts, stops = timeline_of(len(mask)).runs(mask)
+    covered = np.zeros(len(mask), dtype=bool)
+    for start, stop in zip(starts, stops, strict=True):
+        assert stop > start
+        assert not covered[start:stop].any()
+        covered[start:stop] = True
+    assert np.array_equal(covered, mask)
+    assert np.all(starts[1:] > stops[:-1])
+
+
+@given(masks)
+def test_a_mask_and_its_opposite_share_the_time(mask):
+    timeline = timeline_of(len(mask))
+    assert timeline.total(mask) + timeline.total(~mask) == pytest.approx(timeline.duration)
+    everything = np.ones(len(mask), dtype=bool)
+    shares = timeline.share(mask, everything) + timeline.share(~mask, everything)
+    assert shares == pytest.approx(1.0)
+
+
+def test_a_gap_counts_as_one_step_and_ends_a_run():
+    stamps = np.array([0, 10, 20, 5020, 5030], dtype=np.int64) * 1_000_000
+    timeline = Timeline.of(stamps)
+    everything = np.ones(5, dtype=bool)
+    assert timeline.total(everything) == pytest.approx(0.04)
+    starts, stops = timeline.runs(everything)
+    assert starts.tolist() == [0, 3]
+    assert stops.tolist() == [3, 5]
+
+
+def test_no_instant_and_a_single_instant_have_no_time():
+    for count in (0, 1):
+        timeline = timeline_of(count)
+        assert timeline.duration == 0.0
+        mask = np.ones(count, dtype=bool)
+        assert timeline.total(mask) == 0.0
+        assert timeline.sustained(mask).tolist() == [False] * count
+    assert np.isnan(timeline_of(0).share(np.ones(0, dtype=bool), np.ones(0, dtype=bool)))
+    one = np.ones(1, dtype=bool)
+    assert timeline_of(1).share(one, one) == 1.0

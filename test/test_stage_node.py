@@ -1,6 +1,8 @@
 """A single node in this process: what waits is bounded, and one thread at a time changes it."""
 
 import threading
+import time
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -9,11 +11,14 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 import rclpy
+from geometry_msgs.msg import PointStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.nodes.pause import FLUSH_AFTER, USUAL_TIMES, PauseWatch, some_are_behind
 from izmp_dynamics.nodes.process import shut_down, spin_on
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.pipeline.given import LONGEST_WAIT
@@ -162,3 +167,128 @@ def test_an_error_after_a_series_of_messages_leaves_all_topics_awake(node, monke
     node.handed_out()
     assert node.receiver.awaited is None
     assert sum(node.health.counts['joint_kinematics'].values()) == 1
+
+
+# ---- What is counted of results, with a publisher of the test in place of DDS -------------------
+
+
+S = 10**9
+
+
+class Rig:
+    """An output whose results take a second to make and two to publish."""
+
+    def __init__(self):
+        self.now, self.ages, self.count = 10 * S, [], 1
+        self.health = Health('node', 'robot', lambda topic: (), now=lambda: self.now)
+        self.health.aged = self.ages.append
+        node = SimpleNamespace(create_publisher=lambda *given, **named: self)
+        self.output = Output(node, 'izmp', PointStamped, self.health)
+
+    topic_name = '/izmp'
+
+    def get_subscription_count(self):
+        return self.count
+
+    def publish(self, message):
+        self.now += 2 * S
+
+    def make(self, stamp):
+        self.now += S
+        return stamp
+
+
+def test_the_age_of_a_result_is_taken_when_it_has_been_published():
+    rig = Rig()
+    rig.output(rig.make, 9 * S)
+    assert rig.ages == [4.0]
+    assert rig.health.outputs == {'/izmp': 1}
+
+
+def test_a_result_that_nobody_wants_is_counted_but_not_made():
+    rig = Rig()
+    rig.count = 0
+    rig.output(rig.make, 9 * S)
+    assert rig.ages == [1.0]
+    assert rig.health.outputs == {'/izmp': 1}
+
+
+def test_a_result_that_cannot_be_made_is_not_counted():
+    rig = Rig()
+
+    def fail(stamp):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        rig.output(fail, 9 * S)
+    with pytest.raises(ArithmeticError):
+        rig.output.computed(9 * S, 'base', fail, 0)
+    assert not rig.ages
+    assert not rig.health.outputs
+
+
+# ---- When a node takes silence for a pause ------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The steady clock; is set by hand."""
+    now = [1000.0]
+    monkeypatch.setattr(time, 'monotonic', lambda: now[0])
+    return now
+
+
+def played(watch, clock, interval, seconds):
+    """Messages at an interval [s], looked at four times a second; how many pauses began."""
+    begin, pauses = clock[0], 0
+    while clock[0] < begin + seconds:
+        clock[0] += 0.25
+        count = int((clock[0] - begin) / interval)
+        pauses += watch.begins(1 + count, begin + count * interval)
+    return pauses
+
+
+@pytest.mark.parametrize('interval', [0.002, 0.025, 0.5, 1.5, 3.0])
+def test_slow_messages_are_no_pause(clock, interval):
+    assert played(PauseWatch(), clock, interval, 60.0) <= 1  # at the first message, none is usual
+
+
+@pytest.mark.parametrize(('interval', 'longest'), [(0.002, FLUSH_AFTER), (0.1, 0.1 * USUAL_TIMES)])
+def test_a_pause_begins_once(clock, interval, longest):
+    watch, count = PauseWatch(), round(20.0 / interval)
+    played(watch, clock, interval, 20.0)
+    newest, begun = clock[0], []
+    for _ in range(200):
+        clock[0] += 0.25
+        if watch.begins(1 + count, newest):
+            begun.append(clock[0] - newest)
+    assert len(begun) == 1
+    assert 0.9 * longest < begun[0] < 1.1 * longest + 0.5
+    assert not watch.begins(2 + count, clock[0])
+
+
+def test_a_process_that_was_stopped_itself_takes_that_for_no_pause(clock):
+    watch = PauseWatch()
+    played(watch, clock, 0.002, 20.0)
+    newest = clock[0]
+    for stopped in (0.25, 5.0, 2.0):
+        clock[0] += stopped
+        assert not watch.begins(10_001, newest)
+    clock[0] += 0.25
+    assert not watch.begins(10_002, clock[0])
+
+
+@pytest.mark.parametrize(
+    ('lag', 'behind'), [(0.0, False), (0.09, False), (0.11, True), (3.9, True), (4.1, False)]
+)
+def test_a_topic_that_is_behind_the_others_has_messages_to_come(lag, behind):
+    """Unless it is so far behind that nothing waits for it."""
+    fast, slow, silent = Input('/joint_states', ''), Input('/gps', ''), Input('/odom', '')
+    for k in range(5000):
+        fast.received(20_000_000_000 + k * 2_000_000)
+    for k in range(10):  # two steps of it are no lag
+        slow.received(20_000_000_000 + k * 900_000_000)
+    foot = Input('/l_foot/wrench', '')
+    for k in range(5000):
+        foot.received(fast.newest - round(lag * 1e9) - (5000 - k) * 2_000_000 + 2_000_000)
+    assert some_are_behind([fast, slow, silent, foot], 4.0) == behind

@@ -1,18 +1,33 @@
-"""The support polygon and the margin, against half-planes and distances to segments."""
+"""Support polygons, their areas and overlaps, and the zero-moment point in their plane."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.errors import ShapeError
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.model.feet import hull_area
+from izmp_dynamics.report.page import cards
 from izmp_dynamics.stability.support_polygon import (
     margin,
     margins,
     plane_axes,
     support_polygon,
 )
+from izmp_dynamics.stability.zmp import zero_moment_point
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.summary import summary_of
+from izmp_dynamics.verdict.support import overlap_depth
+
+from .raising import raising
+from .report_scenarios import standing, walking
+from .test_input_findings import evaluated
 
 SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
 lengths = st.integers(-1000, 1000).map(lambda millimetres: millimetres / 1000.0)
@@ -137,7 +152,7 @@ def test_the_x_axis_is_parallel_to_the_sagittal_plane(roll, pitch, yaw):
     assert x[0] > 0.0
 
 
-def standing(count, R=None, offset=0.0):
+def two_soles(count, R=None, offset=0.0):
     """Two soles in the plane z = 0 of a frame turned by R, and points in it."""
     rng = np.random.default_rng(6)
     R = np.eye(3) if R is None else R
@@ -153,16 +168,16 @@ def standing(count, R=None, offset=0.0):
 def test_margins_do_not_depend_on_the_frame(seed):
     R = Rotation.random(random_state=seed).as_matrix() if seed else np.eye(3)[:, [1, 2, 0]]
     loaded = np.random.default_rng(7).random((40, 2)) < 0.7
-    soles, points, normal = standing(40)
+    soles, points, normal = two_soles(40)
     (level,) = margins((points,), tuple(soles), loaded, normal)
-    soles, points, normal = standing(40, R, offset=-0.8)
+    soles, points, normal = two_soles(40, R, offset=-0.8)
     (turned,) = margins((points,), tuple(soles), loaded, normal)
     np.testing.assert_allclose(turned, level, atol=1e-12, equal_nan=True)
     np.testing.assert_array_equal(np.isnan(level), ~loaded.any(axis=1))
 
 
 def test_margins_belong_to_their_points_and_instants():
-    soles, points, normal = standing(30)
+    soles, points, normal = two_soles(30)
     loaded = np.random.default_rng(8).random((30, 2)) < 0.6
     others = points + np.array([0.05, 0.0, 0.0])
     others[3] = np.nan
@@ -184,7 +199,7 @@ def test_margins_belong_to_their_points_and_instants():
 
 
 def test_a_loaded_foot_of_unknown_place_leaves_the_margin_unknown():
-    soles, points, normal = standing(2)
+    soles, points, normal = two_soles(2)
     soles[0][1] = np.nan
     (result,) = margins((points,), tuple(soles), np.ones((2, 2), dtype=bool), normal)
     assert np.isfinite(result[0])
@@ -196,3 +211,201 @@ def test_without_feet_there_are_no_margins():
         (np.zeros((3, 3)),), (), np.zeros((3, 0), bool), np.tile([0, 0, 1.0], (3, 1))
     )
     assert np.isnan(result).all()
+
+
+@pytest.mark.parametrize('count', [3, 4, 7, 40])
+def test_the_area_is_that_of_shapely(count):
+    points = np.random.default_rng(count).uniform(-2.0, 2.0, (count, 2))
+    area = shapely.MultiPoint(points).convex_hull.area
+    assert hull_area(map(tuple, points.tolist())) == pytest.approx(area, rel=1e-12)
+
+
+@pytest.mark.parametrize('points', [[], [(1, 2)], [(0, 0), (1, 2), (2, 4)], [(1, 2)] * 4])
+def test_what_spans_nothing_has_no_area(points):
+    assert hull_area(points) == 0.0
+
+
+# ---- Soles that overlap -------------------------------------------------------------------------
+
+
+UNIT_SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize('angle', [0.0, 20.0, 77.0])
+@pytest.mark.parametrize(
+    ('shift', 'depth'), [((0.7, 0.0), 0.3), ((0.9, -0.6), 0.1), ((2.0, 0.0), -1.0)]
+)
+def test_depth_is_the_shortest_way_out(angle, shift, depth):
+    R = Rotation.from_euler('z', angle, degrees=True).as_matrix()[:2, :2]
+    twice = np.concatenate([UNIT_SQUARE, UNIT_SQUARE[:1]])  # a corner that is stated twice
+    one, other = (np.array([corners @ R.T]) for corners in (UNIT_SQUARE, twice + shift))
+    np.testing.assert_allclose(overlap_depth(one, other), depth, atol=1e-12)
+    np.testing.assert_allclose(overlap_depth(other, one), depth, atol=1e-12)
+
+
+def test_depth_at_a_corner():
+    """A square that stands on its corner reaches 0.1 m into the side of another."""
+    tip = np.array([[0.5, 0.9], [1.5, 1.9], [0.5, 2.9], [-0.5, 1.9]])
+    np.testing.assert_allclose(overlap_depth(UNIT_SQUARE[None], tip[None]), 0.1, atol=1e-12)
+
+
+def enlarged(evaluation, factor):
+    """The evaluation with soles that are larger by `factor`, about their middles."""
+    feet = []
+    for foot in evaluation.feet:
+        middle = foot.sole.mean(axis=1, keepdims=True)
+        feet.append(replace(foot, sole=middle + factor * (foot.sole - middle)))
+    return replace(evaluation, feet=tuple(feet))
+
+
+@pytest.mark.parametrize('motion', [walking, standing])
+def test_soles_side_by_side_do_not_overlap(motion):
+    assert Scene(motion(duration=4.0)).sole_overlap is None
+
+
+def test_soles_far_too_large_cannot_be_judged_by():
+    summary = summary_of(enlarged(standing(duration=4.0), 10.0))
+    assert (summary.verdict.state, summary.verdict.reason) == ('unclear', 'soles_overlap')
+    assert 'overlap by' in summary.verdict.sentence
+    assert 'polygon' in summary.verdict.advice
+    assert summary.findings[0].key == 'soles_overlap'
+    assert 'overlap by' not in ' '.join(summary.remarks)  # the verdict says it
+    assert cards(summary.as_dict())[0].tone == ''  # of a margin that nobody knows
+
+
+def test_soles_somewhat_too_large_are_the_first_remark():
+    """They overlap by 6 cm, so that each edge is 3 cm off, at 14 cm of room."""
+    evaluation = standing(duration=4.0)
+    one, other = (foot.sole[0, :, 1] for foot in evaluation.feet)
+    apart = abs(one.mean() - other.mean())
+    summary = summary_of(enlarged(evaluation, (apart + 0.06) / np.ptp(one)))
+    assert summary.verdict.reason != 'soles_overlap'
+    assert summary.findings[0].key == 'soles_overlap'
+    assert 'by 60 mm' in summary.findings[0].sentence
+    close = standing(
+        duration=4.0, offset=lambda time: np.tile([0.0, 0.1], (len(time), 1)), cop_limit=1.0
+    )
+    judged = summary_of(enlarged(close, (apart + 0.06) / np.ptp(one))).verdict
+    assert judged.reason == 'soles_overlap'  # the margin is smaller than that
+
+
+def test_check_finds_soles_in_another_unit(corrupted):
+    def damage(draft, robot):
+        for foot in robot['feet']:
+            foot['polygon'] = [[10.0 * x, 10.0 * y] for x, y in foot['polygon']]
+
+    found, _ = evaluated(corrupted(damage))
+    assert found['soles_overlap'].level == 'warning'
+
+
+# ---- The zero-moment point ----------------------------------------------------------------------
+
+
+numbers = st.floats(-10.0, 10.0, allow_subnormal=False)
+vectors = st.tuples(numbers, numbers, numbers).map(np.array)
+rotations = vectors.map(lambda angles: Rotation.from_rotvec(angles).as_matrix())
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@st.composite
+def loads(draw):
+    """A wrench that presses on the ground, the ground's normal and a point of it."""
+    normal = draw(rotations)[:, 2]
+    force = 10.0 * draw(vectors)
+    force += normal * (draw(st.floats(100.0, 1000.0)) - normal @ force)
+    return ContactWrench(force, 10.0 * draw(vectors)), normal, 0.2 * draw(vectors)
+
+
+@given(loads())
+def test_the_point_lies_on_the_plane_and_takes_no_moment_along_it(load):
+    wrench, normal, ground = load
+    point = zero_moment_point(wrench, normal, ground, 1.0)
+    scale = 1.0 + np.abs(point).max()
+    assert abs(normal @ (point - ground)) <= 1e-12 * scale
+    moment = wrench.moment - np.cross(point, wrench.force)
+    along_plane = moment - normal * (normal @ moment)
+    assert np.abs(along_plane).max() <= 1e-11 * (1.0 + np.abs(wrench.force).max()) * scale
+
+
+@given(loads(), rotations, vectors)
+def test_the_frame_and_its_reference_point_do_not_matter(load, R, p):
+    wrench, normal, ground = load
+    point = zero_moment_point(wrench, normal, ground, 1.0)
+    moved = zero_moment_point(wrench.transformed(R, p), R @ normal, R @ ground + p, 1.0)
+    assert np.abs(moved - (R @ point + p)).max() <= 1e-11 * (1.0 + np.abs(point).max())
+
+
+@given(loads(), rotations, vectors)
+def test_a_wrench_seen_from_a_frame_is_brought_back_by_its_pose(load, R, p):
+    wrench, _, _ = load
+    back = wrench.seen_from(R, p).transformed(R, p)
+    size = 1.0 + np.abs(wrench.as_array()).max() * (1.0 + np.abs(p).max())
+    assert np.abs(back.as_array() - wrench.as_array()).max() <= 1e-13 * size
+
+
+def test_a_force_through_a_point_of_the_ground_has_its_point_there():
+    contact, force = np.array([0.3, -0.2, -0.9]), np.array([10.0, -20.0, 300.0])
+    wrench = ContactWrench(force, np.cross(contact, force) + np.array([0.0, 0.0, 7.0]))
+    point = zero_moment_point(wrench, UP, np.array([5.0, 5.0, -0.9]), 1.0)
+    np.testing.assert_allclose(point, contact, atol=1e-14)
+
+
+def test_paper_equations_21_and_22_on_level_ground_through_the_reference_point():
+    F, M = np.array([12.0, -7.0, 270.0]), np.array([30.0, -11.0, 4.0])
+    point = zero_moment_point(ContactWrench(F, M), UP, np.zeros(3), 1.0)
+    np.testing.assert_allclose(point, [-M[1] / F[2], M[0] / F[2], 0.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ('normal_force', 'minimum', 'there'),
+    [
+        (20.0, 10.0, True),
+        (10.0, 10.0, True),  # exactly at the threshold there is a point
+        (np.nextafter(10.0, 0.0), 10.0, False),
+        (0.0, 10.0, False),
+        (0.0, 0.0, False),
+        (-50.0, 10.0, False),  # pulled down
+        (-50.0, -100.0, False),
+        (np.nan, 10.0, False),
+    ],
+)
+def test_below_the_minimum_force_there_is_no_point(normal_force, minimum, there):
+    wrench = ContactWrench(np.array([1.0, 2.0, normal_force]), np.array([3.0, 4.0, 5.0]))
+    point = zero_moment_point(wrench, UP, np.zeros(3), minimum)
+    assert np.isfinite(point).all() if there else np.isnan(point).all()
+
+
+def test_an_unknown_wrench_or_plane_has_no_point():
+    good = ContactWrench(np.array([0.0, 0.0, 9.0]), np.zeros(3))
+    unknown = np.full(3, np.nan)
+    assert np.isnan(zero_moment_point(good, unknown, np.zeros(3), 1.0)).all()
+    assert np.isnan(zero_moment_point(good, UP, unknown, 1.0)).all()
+    assert np.isnan(zero_moment_point(ContactWrench(unknown, unknown), UP, np.zeros(3), 1)).all()
+
+
+def test_a_batch_equals_its_samples():
+    rng = np.random.default_rng(1)
+    force, moment, ground = rng.normal(size=(3, 50, 3)) * 100.0
+    normal = Rotation.random(50, random_state=2).as_matrix()[:, :, 2]
+    batch = zero_moment_point(ContactWrench(force, moment), normal, ground, 20.0)
+    assert 0 < np.isnan(batch[:, 0]).sum() < 50
+    for k in range(50):
+        single = zero_moment_point(
+            ContactWrench(force[k], moment[k]), normal[k], ground[k], minimum_force=20.0
+        )
+        np.testing.assert_array_equal(single, batch[k])
+    steady = zero_moment_point(ContactWrench(force, moment), normal[0], ground[0], 20.0)
+    np.testing.assert_array_equal(steady[0], batch[0])
+
+
+@pytest.mark.parametrize('name', ['force', 'moment', 'normal', 'ground_point'])
+@pytest.mark.parametrize('wrong', [[0.0, 1.0], 1.0, np.zeros((5, 3))])
+def test_an_argument_of_the_wrong_shape_is_named(name, wrong):
+    rows = dict.fromkeys(('force', 'moment', 'normal', 'ground_point'), np.ones((4, 3)))
+    rows = {key: rows[key] for key in rows if key != name} | {name: wrong}
+    wrench = ContactWrench(rows['force'], rows['moment'])
+    with raising(ShapeError, 'shape') as caught:
+        zero_moment_point(wrench, rows['normal'], rows['ground_point'], 1.0)
+    rows_differ = np.shape(wrong)[-1:] == (3,)  # named is the first that fits none before it
+    expected = (4, 3) if rows_differ and name == 'force' else np.shape(wrong)
+    assert caught.value.got == expected
