@@ -93,15 +93,3 @@ def test_an_interrupt_leaves_nothing(bags, robot, tmp_path):
         'izmp: interrupted; nothing was left half-written.\n',
     )
     assert not (tmp_path / 'here' / 'out').exists()
-
-
-def test_a_bag_that_cannot_be_read_ends_with_the_same_sentence(bags, robot, tmp_path):
-    """That of the first of them, as in one process."""
-    (tmp_path / 'empty').mkdir()
-    places = (bags[0], tmp_path / 'absent', tmp_path / 'empty')
-    common = ('calibrate', *places, '--robot', robot, '-o', tmp_path / 'out', '--quiet')
-    alone, shared = (izmp(*common, '--workers', workers) for workers in (1, 2))
-    assert alone.status == shared.status == 1
-    assert 'absent' in alone.err
-    assert shared.err == alone.err
-    assert not (tmp_path / 'out').exists()

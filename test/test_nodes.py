@@ -177,14 +177,14 @@ def assert_same(listener, topic, stamps, values):
     assert len(listener.messages[topic]) == len(messages)
 
 
-def test_live_plays_records_and_the_recording_can_be_replayed(walk, biped31, tmp_path):
+def test_live_plays_records_and_the_recording_can_be_replayed(short_bag, biped31, tmp_path):
     """In a process of its own, as it owns the ROS context."""
     from izmp_dynamics.bags.messages import pose_batch
     from izmp_dynamics.evaluate import replay
 
     bag = tmp_path / 'live'
     done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk), '--robot',
+        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(short_bag), '--robot',
          str(ROBOT), '--record', str(bag), '--rate', '2'],
         env=Processes(tmp_path).environment,
         cwd=ROOT, capture_output=True, text=True, timeout=600,
@@ -230,10 +230,10 @@ def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tm
         assert reader.topics['/mr_ad/izmp'].count > 0
 
 
-def test_a_recording_of_which_nothing_comes_out_is_an_error(walk, tmp_path):
+def test_a_recording_of_which_nothing_comes_out_is_an_error(short_bag, tmp_path):
     """Its joints are missing."""
     bag = tmp_path / 'without_joints'
-    with BagReader(walk) as reader, BagWriter(bag) as writer:
+    with BagReader(short_bag) as reader, BagWriter(bag) as writer:
         topics = [name for name in reader.topics if name != '/joint_states']
         for name in topics:
             writer.add_raw_topic(name, reader.topics[name].msgtype, 'default')

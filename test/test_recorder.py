@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import time
+from array import array
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import Float64
+from std_msgs.msg import Float64, Float64MultiArray
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
@@ -201,13 +202,14 @@ def test_a_process_that_fills_the_disk_ends_with_a_sentence(tmp_path):
     place = tmp_path / 'small' / 'bag'
     with small_disk(place.parent), Processes(tmp_path) as processes, probe(processes) as node:
         processes.start('recorder', f'output:={place}')
-        publisher = node.create_publisher(Float64, 'numbers', RESULT)
+        publisher = node.create_publisher(Float64MultiArray, 'numbers', RESULT)
         assert wait_until(lambda: publisher.get_subscription_count() > 0)
         assert f"Recording all topics to '{place}'." in processes.log('recorder')
 
+        numbers = Float64MultiArray(data=array('d', os.urandom(80_000)))
+
         def is_over():
-            for _ in range(1000):
-                publisher.publish(Float64(data=1.0))
+            publisher.publish(numbers)
             return processes.running['recorder'].poll() is not None
 
         assert wait_until(is_over)

@@ -15,7 +15,6 @@ from geometry_msgs.msg import PointStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
-from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.pause import FLUSH_AFTER, USUAL_TIMES, PauseWatch, some_are_behind
@@ -106,18 +105,6 @@ def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
         'types': [True, True], 'search': [True, False], 'inspect': [False], 'counters': [False],
     }  # fmt: skip
     assert is_free(node._lock)
-
-
-def test_losses_are_counted_when_the_diagnostics_are_not_being_made(node):
-    entry = node.health.inputs[0]
-    with node._lock:
-        thread = threading.Thread(target=node._lose, args=(entry, Reason.LOST, 3))
-        thread.start()
-        thread.join(0.05)
-        assert thread.is_alive()
-        assert not node.health.counts
-    thread.join(PATIENCE)
-    assert list(node.health.counts[entry.signal].values()) == [3]
 
 
 def test_an_error_in_a_timer_or_a_service_is_logged_and_does_not_end_the_thread(node):

@@ -26,7 +26,8 @@ def from_matrices(R: Array) -> 'Rotation':
     """
     from scipy.spatial.transform import Rotation
 
-    return Rotation.from_quat(quaternions_of_matrices(R))
+    one = R.ndim == 2
+    return Rotation.from_quat(quaternion_of_matrix(R) if one else quaternions_of_matrices(R))
 
 
 def from_rpy(rpy: npt.ArrayLike) -> Array:

@@ -3,6 +3,7 @@
 The outlook of Gießler & Waltersberger (2023), sect. 6: runs, figures, page.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,6 +128,10 @@ class _Walk:
         return np.sqrt(squares)
 
 
+_walk = functools.lru_cache(maxsize=1)(_Walk)
+"""Simulated once for all runs of a process."""
+
+
 def errors_with(steps: int, kind: str, rate: int, bits: int) -> Arrays:
     """Evaluate a walk with units of a kind on all links.
 
@@ -134,7 +139,7 @@ def errors_with(steps: int, kind: str, rate: int, bits: int) -> Arrays:
         `error`, (2, 2) [m]: RMS along x and y of the distance to the true CoP while the robot
         walks, and of its standard deviation as `pipeline.uncertainty` predicts it.
     """
-    walk = _Walk(steps)
+    walk = _walk(steps)
     signals = decimated_signals(walk.run, SIMULATED // rate, bits, walk.file)
     return {'error': walk.score(signals, walk.units(kind), rate, bits)}
 
@@ -153,7 +158,7 @@ def added_one_by_one(steps: int, kind: str, by: str, most: int, links: list[str]
     Returns:
         `links` (N,) the order, and `error` (N + 1, 2, 2) [m] with 0 to N of them.
     """
-    walk = _Walk(steps)
+    walk = _walk(steps)
     signals = decimated_signals(walk.run, 4, 16, walk.file)
     left = [unit for unit in walk.units(kind) if not links or unit.link in links]
     chosen: tuple[SegmentUnit, ...] = ()

@@ -103,8 +103,9 @@ def take_contacts(plant: MujocoRobot, data: Any, ground: Array) -> None:
         ground: (F, 6) sums of force [N] and moment about the world's origin [N·m], added to.
     """
     contacts = data.contact
-    parts = (contacts.geom, contacts.efc_address, contacts.frame, contacts.pos)
-    _add_contacts(*map(np.array, parts), data.efc_force, plant.feet_of_geoms, ground)
+    geoms, addresses = np.array(contacts.geom), np.array(contacts.efc_address)
+    frames, points = np.array(contacts.frame), np.array(contacts.pos)
+    _add_contacts(geoms, addresses, frames, points, data.efc_force, plant.feet_of_geoms, ground)
 
 
 @kernel
