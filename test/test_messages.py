@@ -66,7 +66,7 @@ def test_efforts_are_sorted_by_joint_and_no_number_is_infinite():
     [
         (joints(['a', 'b'], [1]), '1 values of position for 2 joints'),
         (joints(['a', 'b'], [1, 2], [1, 2, 3]), '3 values of velocity for 2 joints'),
-        (joints([], [1]), '1 values of position for 0 joints'),
+        (joints([], [1]), '1 values of position but no names. State joints.type'),
         (joints(['a', 'a'], [1, 2]), 'names a joint twice'),
         (b'\0\1\0\0', 'ends after 4 bytes'),
         (b'', 'does not begin'),

@@ -279,6 +279,11 @@ def _inconsistency(group: Group) -> str | None:
         return 'A JointState message names a joint twice.'
     for path in _ARRAYS:
         length = group[path].shape[1]
+        if not names and length:
+            return (
+                f'A JointState message has {length} values of {path} but no names. State '
+                f"joints.type, names and positions ('position[0:{length}]') in the robot file."
+            )
         if length not in (0, len(names)):
             return f'A JointState message has {length} values of {path} for {len(names)} joints.'
     return None

@@ -116,15 +116,17 @@ def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Record
             batches = {name: _credible(batch) for name, batch in batches.items()}
             return {name: batch for name, batch in batches.items() if len(batch)}
 
+        joint_states = read(joint_state_batch, JOINT_STATE, signal='joints')
+        nameless = () if joint_states else (JOINT_STATE,)
         found = Recorded(
-            read(joint_state_batch, JOINT_STATE, signal='joints'),
+            joint_states,
             read(imu_batch, IMU, signal='imu'),
             read(wrench_batch, WRENCH),
             read(pose_batch, *POSITIONS),
             mapped,
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
             truth,
-            tuple(_arrays(bag, types, mapped)),
+            tuple(_arrays(bag, types, mapped, nameless)),
             description,
         )
     if not found.imus:
@@ -175,9 +177,11 @@ def _mapped(bag: BagReader, file: RobotFile, signal: str, messages: RawMessages)
     return batch if mapped.frame is None else dataclasses.replace(batch, frame_ids=(mapped.frame,))
 
 
-def _arrays(bag: BagReader, types: Mapping[str, str], mapped: Collection[str]) -> Iterator[str]:
-    """Say which numbers are in messages of types that no robot file maps."""
-    standard = standard_types().fielddefs
+def _arrays(
+    bag: BagReader, types: Mapping[str, str], mapped: Collection[str], nameless: Collection[str]
+) -> Iterator[str]:
+    """Say which numbers are in messages of types that no robot file maps, or that lack names."""
+    standard = standard_types().fielddefs.keys() - nameless
     for topic, msgtype in types.items():
         table = msgtype == ROW
         if (topic not in mapped or table) and (msgtype not in standard or 'MultiArray' in msgtype):
