@@ -18,7 +18,6 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import FootRig
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.matched_filter import matched_means
-from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.support_polygon import plane_axes
 
 PARTS = 4
@@ -63,7 +62,7 @@ class LateForces:
 def adopt_delay(recording: Recording, trial: Trial | None) -> LateForces | None:
     """Take the delay of a recording's force sensors into account, if they are surely late.
 
-    It is looked for where all feet are flat and measure six axes, and no delay is stated.
+    It is looked for where all feet measure six axes, and no delay is stated.
 
     Args:
         recording: the recording.
@@ -148,7 +147,7 @@ def _least(costs: Array) -> float:
 
 
 def _measures(foot: FootRig) -> bool:
-    return foot.sensor is not None and not foot.normal_only and not is_point(foot.polygon)
+    return foot.sensor is not None and not foot.normal_only
 
 
 def _states_delay(robot: RobotFile) -> bool:

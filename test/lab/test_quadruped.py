@@ -24,6 +24,7 @@ from izmp_lab.simulation.quadruped import simulate_quadruped
 from izmp_lab.studies import quadruped
 from izmp_lab.studies.publish import publish
 
+from ..bag_surgery import SECOND, Draft
 from ..command_line import izmp
 from ..raising import raising
 
@@ -239,6 +240,16 @@ def test_feet_with_each_others_sensors_are_no_stable_trot(trot, order, says, tmp
     (found,) = [each for each in summary.findings if each.kind.endswith('_exchanged')]
     assert found.kind == 'feet_exchanged'
     assert found.sentence.endswith(f'the foot sensors are exchanged: {says}')
+
+
+def test_late_force_sensors_of_balls_are_corrected(trot, tmp_path):
+    (simulated, bag), late = trot, [f'/{leg}_foot/wrench' for leg in LEGS]
+    draft = Draft.of_bag(bag, ['/joint_states', '/imu', *late], 0.0, 5.0)
+    for topic in late:
+        draft[topic]['header.stamp'] = draft[topic].stamps + round(0.040 * SECOND)
+    found = evaluate_bag(draft.write(tmp_path / 'late'), simulated.file)
+    value, _ = found.parameters['feet[FL_foot].wrench.delay'].split()
+    assert float(value) == pytest.approx(0.040, abs=0.005)
 
 
 def test_six_axis_sensors_of_balls_are_checked(trot):
