@@ -120,7 +120,6 @@ def replay(
     *,
     storage: str = 'mcap',
     overwrite: bool = False,
-    static: bool = False,
     limits: Limits | None = None,
     progress: Progress = lambda fraction: None,
     command: str = '',
@@ -133,7 +132,6 @@ def replay(
         folder: where the results go: bag/, report.html, report.json.
         storage: of the output bag, 'mcap' or 'sqlite3'.
         overwrite: replace an earlier result in `folder`.
-        static: a report of pictures alone, which does not play.
         limits: what the recording must meet; the answers are in expect.xml, and the results are
             written in any case.
         progress: called with the fraction that is done.
@@ -154,7 +152,7 @@ def replay(
             summary = summarise(scene)
             _write_events(out, summary.events, int(evaluation.stamps[0]))
         name = Path(bag_path).resolve().name
-        write_summary(scene, summary, partial, static=static, bag=name, command=command)
+        write_summary(scene, summary, partial, bag=name, command=command)
     # From here on the results are kept, whatever the limits ask for.
     expectations = () if limits is None else check_limits(summary, limits)
     if limits is not None:

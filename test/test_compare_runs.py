@@ -203,7 +203,7 @@ def result(sound, robot_content, sound_points, tmp_path_factory):
     from .command_line import Desk
 
     desk = Desk(tmp_path_factory.mktemp('result'), sound, robot_content)
-    assert desk.replay('--static').status == 0
+    assert desk.replay().status == 0
     return desk.results
 
 

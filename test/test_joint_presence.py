@@ -42,7 +42,7 @@ def test_a_joint_that_stops_is_a_fault_of_the_report_and_found_by_check(corrupte
         draft.replace(JOINTS, part.rows(early), with_joints(part.rows(~early), others))
 
     desk = corrupted(stop_joint)
-    assert_whole(desk, desk.replay('--static'))
+    assert_whole(desk, desk.replay())
     report = desk.report()
     (event,) = (each for each in report['events'] if each['kind'] == 'sensor fault')
     assert 'has no value for 0.8' in event['sentence']

@@ -161,7 +161,7 @@ WITHOUT = {
     'command line': (
         'from izmp_dynamics.cli import main; main._parser()',
         {'numpy', 'scipy', 'numba', 'shapely', 'rich', 'yaml', 'matplotlib'}),
-    'replay': ('import izmp_dynamics.evaluate, izmp_dynamics.report.ground', {'shapely'}),
+    'replay': ('import izmp_dynamics.evaluate', {'shapely'}),
     'verdict': ('import izmp_dynamics.report.writer, izmp_dynamics.verdict.summary', {'jinja2'}),
     'page that plays': (
         'import izmp_dynamics.report.page, izmp_dynamics.report.player.assemble', {'matplotlib'}),

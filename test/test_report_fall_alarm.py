@@ -130,7 +130,7 @@ def test_page_and_events_have_it(fallen):
     assert (first.begin, first.size) == pytest.approx((2.0, 0.95), abs=0.01)
     assert second.end == pytest.approx(6.8, abs=0.02)
     assert event_message(first, 0).level == ERROR
-    assert 'Fall alarm at' in render(fallen.as_dict() | {'out_of_view': {}}, {})
+    assert 'Fall alarm at' in render(fallen.as_dict())
 
 
 def test_the_row_of_a_fleet_counts_alarms_and_falls(fallen):

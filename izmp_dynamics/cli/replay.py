@@ -44,9 +44,6 @@ def add_parser(subparsers: Any) -> None:
         '(default: as in the robot file; auto if it has no filter)',
     )
     parser.add_argument(
-        '--static', action='store_true', help='a report with pictures only, no scripts'
-    )
-    parser.add_argument(
         '--expect',
         type=Path,
         metavar='LIMITS',
@@ -126,7 +123,6 @@ def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
             options.output,
             storage=options.storage,
             overwrite=options.overwrite,
-            static=options.static,
             limits=limits,
             progress=progress,
             command=shlex.join(['izmp', *sys.argv[1:]]),

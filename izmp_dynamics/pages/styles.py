@@ -34,9 +34,6 @@ DARK = {
 WIDE = 10.6
 """Width [inch] of a figure over the whole page: 1 pt on paper is 1 pt on a desktop's screen."""
 
-HALF = 5.1
-"""Width [inch] of a figure in one of two columns; on a phone it fills the screen."""
-
 NARROW = 4.1
 """Width [inch] of the twin of a wide figure for a phone's screen."""
 
@@ -66,7 +63,6 @@ STYLES = {
     'averaged': LineStyle('ink', 1.1),
     'tilt': LineStyle('ink', 1.3),
     'fall': LineStyle('bad', 1.3),
-    'weight': LineStyle('ink', 1.0, (1.0, 1.6)),
 }
 _RANK = {'measured': 3, 'cop': 3, 'ir_md': 2, 'mr_ad': 0}  # the larger, the farther behind
 _WILD = 0.04  # restlessness from which on a line covers all others
@@ -95,10 +91,9 @@ def restlessness(values: Array, view: float) -> float:
     """Jump that a quarter of the values exceed, as a share of the view; 0 of only a few values.
 
     Args:
-        values: (K,) signal or (K, 2) path; NaN where there is none.
+        values: (K,) signal; NaN where there is none.
         view: extent of what is shown, in the same unit.
     """
-    jumps = np.abs(np.diff(values, axis=0))
-    jumps = jumps if jumps.ndim == 1 else jumps.max(axis=1)
+    jumps = np.abs(np.diff(values))
     jumps = jumps[np.isfinite(jumps)]
     return float(np.percentile(jumps, 75)) / view if len(jumps) >= _FEW else 0.0

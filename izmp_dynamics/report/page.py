@@ -1,8 +1,7 @@
-"""The page: a summary and its figures in one self-contained HTML text."""
+"""The page: a summary and what plays in one self-contained HTML text."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
@@ -36,26 +35,10 @@ _FILTERS = {name: getattr(formatting, name) for name in _FORMATS} | {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A picture of the page.
-
-    Attributes:
-        title: heading.
-        svgs: one for every width of the window, or one for wide and one for narrow windows.
-        caption: what is shown, and what the limits hide; plain text.
-    """
-
-    title: str
-    svgs: tuple[str, ...]
-    caption: str
-
-
 def render(
     report: Mapping[str, Any],
-    figures: Mapping[str, Figure],
     player: str = '',
-    absent: Sequence[str] = (),
+    absent: str = '',
     *,
     bag: str = '',
     command: str = '',
@@ -64,9 +47,8 @@ def render(
 
     Args:
         report: what report.json holds (`Summary.as_dict`).
-        figures: name → figure, as `draw_pictures` returns them.
-        player: HTML of what plays, as `player_html` returns it; '' for a page of pictures.
-        absent: sentences about libraries that are missing for plots.
+        player: HTML of what plays, as `player_html` returns it; '' without one.
+        absent: a sentence about a library that is missing for it.
         bag: name of the recording.
         command: that made the page.
 
@@ -76,7 +58,6 @@ def render(
     return template(__package__, TEMPLATE, **_FILTERS).render(
         report=report,
         judged=report['tracks'].get(report['verdict']['judged_by']),
-        figures=figures,
         player=player,
         absent=absent,
         bag=bag,

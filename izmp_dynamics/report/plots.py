@@ -73,22 +73,17 @@ class Plot:
     @property
     def hidden(self) -> str:
         """What the limits hide; empty where they hide nothing."""
-        return in_words(self.out_of_view)
+        shown = ((_label(name), share) for name, share in self.out_of_view.items() if share > 0)
+        return ', '.join(f'{label} {percent(share)}' for label, share in shown)
 
 
-def plots_of(scene: Scene, summary: Summary) -> dict[str, Plot]:
+def plots_of(scene: Scene, summary: Summary) -> list[Plot]:
     """Make every plot for which there are values; none if the recording has no duration."""
     if not scene.timeline.duration > 0:
-        return {}
+        return []
     made = (_margin(scene, summary), *_posture(scene), *_coordinates(scene), _force(scene),
             _gap(scene, summary))  # fmt: skip
-    return {plot.name: plot for plot in made if plot is not None}
-
-
-def gap_reference(scene: Scene) -> str | None:
-    """Track that the others are compared with: CoP, else the last; None with fewer than two."""
-    names = _in_the_plane(scene)
-    return 'cop' if 'cop' in names else names[-1] if len(names) > 1 else None
+    return [plot for plot in made if plot is not None]
 
 
 def _plot(
@@ -176,10 +171,11 @@ def _force(scene: Scene) -> Plot | None:
 
 def _gap(scene: Scene, summary: Summary) -> Plot | None:
     """Distance of each IZMP from the CoP, else of the methods from each other."""
-    reference = gap_reference(scene)
-    if reference is None:
+    names = _in_the_plane(scene)
+    if 'cop' not in names and len(names) < 2:
         return None
-    names = [name for name in _in_the_plane(scene) if name != reference]
+    reference = 'cop' if 'cop' in names else names[-1]
+    names.remove(reference)
     signals = {name: 1000.0 * scene.apart(name, reference) for name in names}
     if not _any_value(signals):
         return None
@@ -222,12 +218,6 @@ def _any_value(signals: Mapping[str, Array]) -> bool:
 
 def _label(signal: str) -> str:
     return signal if signal in ('measured', 'averaged') else label_of(signal)
-
-
-def in_words(out_of_view: Mapping[str, float]) -> str:
-    """Name each signal with the share of its values that limits hide, if they hide any."""
-    shown = ((_label(name), share) for name, share in out_of_view.items() if share > 0)
-    return ', '.join(f'{label} {percent(share)}' for label, share in shown)
 
 
 def envelope(timeline: Timeline, values: Array, bins: int) -> tuple[Array, Array]:

@@ -1,14 +1,12 @@
 """Write report.html and report.json, whole or not at all."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 from izmp_dynamics.files.place import write_together
-from izmp_dynamics.report.ground import Ground, ground_of
-from izmp_dynamics.report.plots import Plot, plots_of
+from izmp_dynamics.report.plots import plots_of
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import Summary, summarise
@@ -35,19 +33,16 @@ class ReportPaths:
     summary: Summary
 
 
-def write_report(
-    evaluation: Evaluation, folder: Path, *, static: bool = False, bag: str = ''
-) -> ReportPaths:
+def write_report(evaluation: Evaluation, folder: Path, *, bag: str = '') -> ReportPaths:
     """Write report.html and report.json into `folder`; existing ones are replaced.
 
     The page is self-contained: it needs no network and no other file. It plays the recording, if
-    the libraries for that are installed; otherwise it shows pictures, if matplotlib is, and says
-    what to install. The same evaluation gives the same bytes.
+    the libraries for that are installed; otherwise it says what to install. The same evaluation
+    gives the same bytes.
 
     Args:
         evaluation: what to report.
         folder: made if it does not exist.
-        static: write a page of pictures, without scripts.
         bag: name of the recording, for the page.
 
     Returns:
@@ -58,7 +53,7 @@ def write_report(
         ReportError: the files cannot be written.
     """
     scene = Scene(evaluation)
-    return write_summary(scene, summarise(scene), folder, static=static, bag=bag)
+    return write_summary(scene, summarise(scene), folder, bag=bag)
 
 
 def write_summary(
@@ -66,7 +61,6 @@ def write_summary(
     summary: Summary,
     folder: Path,
     *,
-    static: bool = False,
     bag: str = '',
     command: str = '',
 ) -> ReportPaths:
@@ -75,27 +69,19 @@ def write_summary(
     The page names the `command` that it comes from.
     """
     from izmp_dynamics.report.page import render  # here, because jinja2 is needed here alone
+    from izmp_dynamics.report.player.assemble import player_html
 
-    ground, plots = ground_of(scene, summary), plots_of(scene, summary)
-    report = {'format': FORMAT, **summary.as_dict(), 'out_of_view': _out_of_view(ground, plots)}
+    plots = plots_of(scene, summary)
+    out_of_view = {plot.name: plot.out_of_view for plot in plots}
+    report = {'format': FORMAT, **summary.as_dict(), 'out_of_view': out_of_view}
     text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
     html, data = Path(folder) / 'report.html', Path(folder) / 'report.json'
-    player, figures, absent = '', {}, []
-    if not static:
-        from izmp_dynamics.report.player.assemble import player_html
-
-        try:
-            player = player_html(scene, summary, plots.values())
-        except MissingDependencyError as error:
-            absent.append(str(error))
-    if not player:
-        try:
-            from izmp_dynamics.report.pictures import draw_pictures
-
-            figures = draw_pictures(scene, summary, ground, plots)
-        except MissingDependencyError as error:
-            absent.append(str(error))
-    page = render(report, figures, player, absent, bag=bag, command=command)
+    player, absent = '', ''
+    try:
+        player = player_html(scene, summary, plots)
+    except MissingDependencyError as error:
+        absent = str(error)
+    page = render(report, player, absent, bag=bag, command=command)
     texts = {html: page, data: text}
     try:  # 'backslashreplace': a name of a file need not be UTF-8; in JSON it is the same text
         write_together(
@@ -107,13 +93,3 @@ def write_summary(
             kind='cannot_write', path=html.parent, errno=error.errno,
         ) from error  # fmt: skip
     return ReportPaths(html, data, summary)
-
-
-def _out_of_view(ground: Ground | None, plots: Mapping[str, Plot]) -> dict[str, dict[str, float]]:
-    """Figure → track → share of its values that the limits of the figure hide."""
-    hidden = {'ground': dict(ground.out_of_view)} if ground is not None else {}
-    for plot in plots.values():
-        shares = hidden.setdefault('coordinates' if plot.name in 'xy' else plot.name, {})
-        for name, share in plot.out_of_view.items():
-            shares[name] = max(shares.get(name, 0.0), share)
-    return hidden

@@ -280,7 +280,9 @@ class Evaluation:
         Returns:
             (K, 3, 3) rotations that take root coordinates to nif coordinates.
         """
-        normal = self._at(self.normal, rows)
+        normal = (
+            self.normal[rows] if isinstance(rows, slice) else self.columns.take(self.normal, rows)
+        )
         return np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
 
     def in_nif(self, points: Array) -> Array:
@@ -288,21 +290,12 @@ class Evaluation:
         rotated: Array = np.einsum('kij,k...j->k...i', self.nif_R_root(), points)
         return rotated
 
-    def in_world(self, points: Array, rows: slice | Indices = slice(None)) -> Array | None:
-        """Express `points` (K, …, 3) [m] of the root frame in the world; None without it.
-
-        Args:
-            points: (K, …, 3) at these instants [m].
-            rows: slice or (K,) indices of the instants [-].
-        """
+    def in_world(self, points: Array) -> Array | None:
+        """Express `points` (K, …, 3) [m] of the root frame in the world; None without it."""
         if self.world_p_root is None or self.world_R_root is None:
             return None
-        R, p = self._at(self.world_R_root, rows), self._at(self.world_p_root, rows)
-        rotated: Array = np.einsum('kij,k...j->k...i', R, points)
-        return rotated + p.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
-
-    def _at(self, values: Array, rows: slice | Indices) -> Array:
-        return values[rows] if isinstance(rows, slice) else self.columns.take(values, rows)
+        rotated: Array = np.einsum('kij,k...j->k...i', self.world_R_root, points)
+        return rotated + self.world_p_root.reshape((-1,) + (1,) * (points.ndim - 2) + (3,))
 
 
 def _xyz(name: str, vectors: Array) -> Iterator[tuple[str, Array]]:
