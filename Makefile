@@ -28,7 +28,7 @@ WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # What tests may not be skipped for want of, as far as there are wheels for this computer.
 REQUIRED := rosbags lz4 mujoco pin example-robot-data daqp mcap protobuf \
 	k3d uplot-python trimesh pycollada websockets \
-	distributed pyarrow itables fsspec aiohttp s3fs moto duckdb \
+	distributed pyarrow itables duckdb \
 	hypothesis matplotlib pandas sphinx myst-parser ros-rclpy ros-jazzy-visualization-msgs \
 	ros-jazzy-std-srvs viser shtab opensim ezc3d
 

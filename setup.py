@@ -109,7 +109,6 @@ setup(
         'fleet': [
             'distributed>=2024.1',
             'cryptography>=3.4',  # of the connection between its processes
-            'fsspec>=2024.1',
             'pyarrow>=14',
             'itables>=2.4,<3',
             'uplot-python>=1.1',
@@ -126,10 +125,6 @@ setup(
             'websockets>=12',  # drives Chromium, where that is installed
             'pandas>=2',
             'duckdb>=1',
-            's3fs>=2024.1',
-            'moto[s3]>=5',  # an S3 server on loopback
-            'flask>=3',
-            'flask-cors>=4',
             'mypy==2.4.*',
             'ruff==0.17.*',
             'setuptools>=64',

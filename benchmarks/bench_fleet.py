@@ -3,9 +3,9 @@
 Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] [--seed 1]
 [--only fire scaling page]``
 
-1. Short bags on an S3 server on loopback (Moto) are evaluated while workers are killed (SIGKILL)
-   at random; every row is compared with that of a single evaluation in this process, bit for bit.
-2. The same bags from a disk with one worker and with two: bags per second.
+1. Short bags are evaluated while workers are killed (SIGKILL) at random; every row is compared
+   with that of a single evaluation in this process, bit for bit.
+2. The same bags with one worker and with two: bags per second.
 3. The time of the command for a task, measured with tasks that do nothing and with rows that are
    kept; and with it and the task times of 2 a simulation of 8 to 1000 workers.
 4. The page of 10 000 bags: how long writing it takes, and until it is ready in headless Chromium.
@@ -13,16 +13,13 @@ Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] 
 
 import argparse
 import heapq
-import logging
-import os
 import random
 import sqlite3
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +43,6 @@ from izmp_lab.simulation.scenarios import simulate_sway
 
 PARTS = ('fire', 'scaling', 'page')
 
-PLACE = ('bag', 'name', 'stamp', *RUN)
-"""Columns that differ between a bag here and its copy on the server."""
-
 
 def write_bags(folder: Path, count: int, seed: int) -> None:
     """Write bags that are windows of 1 s to 4 s of the sway, at random."""
@@ -68,29 +62,6 @@ def write_bags(folder: Path, count: int, seed: int) -> None:
                 bag.add_topic(signal.topic, signal.layout.msgtype, signal.layout)
                 values = {path: column[rows] for path, column in signal.values.items()}
                 bag.write_batch(signal.topic, signal.stamps[rows], values)
-
-
-@contextmanager
-def s3_server(logs: Path) -> Iterator[str]:
-    """Give the URL of the bags on an S3 server of this process."""
-    import s3fs
-    from moto.server import ThreadedMotoServer
-
-    logging.getLogger('werkzeug').setLevel(logging.ERROR)
-    server = ThreadedMotoServer('127.0.0.1', 0, verbose=False)
-    server.start()
-    os.environ |= {
-        'AWS_ENDPOINT_URL': 'http://{}:{}'.format(*server.get_host_and_port()),
-        'AWS_ACCESS_KEY_ID': 'x', 'AWS_SECRET_ACCESS_KEY': 'x', 'AWS_DEFAULT_REGION': 'us-east-1',
-        'AWS_EC2_METADATA_DISABLED': 'true',
-    }  # fmt: skip
-    files = s3fs.S3FileSystem()
-    files.mkdir('fleet')
-    files.put(f'{logs}/', 'fleet/logs/', recursive=True)
-    try:
-        yield 's3://fleet/logs'
-    finally:
-        server.stop()
 
 
 class Killer:
@@ -130,18 +101,15 @@ def under_fire(logs: Path, folder: Path, options: argparse.Namespace) -> str:
         for bag in find_bags([str(logs)])
     }
     killer = Killer(options.kills, options.bags, options.seed)
-    with s3_server(logs) as url:
-        begin = time.perf_counter()
-        cluster = Cluster(options.workers)
-        fleet = run_fleet([url], [robot], folder / 'fire', cluster, progress=killer)
-        seconds = time.perf_counter() - begin
+    begin = time.perf_counter()
+    cluster = Cluster(options.workers)
+    fleet = run_fleet([str(logs)], [robot], folder / 'fire', cluster, progress=killer)
+    seconds = time.perf_counter() - begin
     with sqlite3.connect(folder / 'fire' / 'rows.sqlite') as table:
         ((lines,),) = table.execute('SELECT count(*) FROM rows')
-    equal = sum(
-        without(row, PLACE) == without(single[row['name']] or {}, PLACE) for row in fleet.rows
-    )
+    equal = sum(without(row, RUN) == without(single[row['name']] or {}, RUN) for row in fleet.rows)
     return (
-        f'{fleet.bags} bags from S3 with {options.workers} workers, {killer.killed} of which were '
+        f'{fleet.bags} bags with {options.workers} workers, {killer.killed} of which were '
         f'killed: {len(fleet.rows)} rows, {lines} written, {equal} equal to single evaluations; '
         f'{seconds:.0f} s'
     )

@@ -1,4 +1,4 @@
-"""A fleet as a user runs it: bags here and on an S3 server, killed workers, Ctrl-C, two runs."""
+"""A fleet as a user runs it: killed workers, Ctrl-C, two runs."""
 
 import contextlib
 import json
@@ -64,28 +64,6 @@ def logs(sway, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def s3(logs, tmp_path_factory):
-    """The URL of the same bags on an S3 server on loopback."""
-    server_module = pytest.importorskip('moto.server', reason='an S3 server on loopback is Moto')
-    s3fs = pytest.importorskip('s3fs')
-    server = server_module.ThreadedMotoServer('127.0.0.1', 0, verbose=False)
-    server.start()
-    address = 'http://{}:{}'.format(*server.get_host_and_port())
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            'AWS_ENDPOINT_URL': address, 'AWS_ACCESS_KEY_ID': 'x', 'AWS_SECRET_ACCESS_KEY': 'x',
-            'AWS_DEFAULT_REGION': 'us-east-1', 'AWS_EC2_METADATA_DISABLED': 'true',
-            'AWS_CONFIG_FILE': os.devnull, 'AWS_SHARED_CREDENTIALS_FILE': os.devnull,
-        }.items():  # fmt: skip
-            patch.setenv(name, value)
-        files = s3fs.S3FileSystem(skip_instance_cache=True)
-        files.mkdir('fleet')
-        files.put(f'{logs}/', 'fleet/logs/', recursive=True)
-        yield 's3://fleet/logs'
-    server.stop()
-
-
-@pytest.fixture(scope='module')
 def single(logs, robot, tmp_path_factory):
     """Name of a bag → the bytes of report.json as `izmp replay` writes it."""
     folder, found = tmp_path_factory.mktemp('single'), {}
@@ -115,29 +93,32 @@ def rows_in(folder):
 
 ONE_BAG_ALONE = """
 import os, threading
-from izmp_dynamics.fleet.sources import BagSource
+from izmp_dynamics.results import files
 
-def fetch_or_wait(bag, folder, fetch=BagSource.fetch):
+def hash_or_wait(bag, data_hashes=files.data_hashes):
     try:
-        os.close(os.open(os.environ['FETCHED'], os.O_CREAT | os.O_EXCL))
+        with open(os.environ['FIRST'], 'x') as first:
+            first.write(str(bag))
     except FileExistsError:
-        threading.Event().wait()
-    return fetch(bag, folder)
+        with open(os.environ['FIRST']) as first:
+            if first.read() != str(bag):
+                threading.Event().wait()
+    return data_hashes(bag)
 
-BagSource.fetch = fetch_or_wait
+files.data_hashes = hash_or_wait
 """
-"""The workers evaluate the bag that one of them fetches first; the others are never there."""
+"""The workers evaluate the bag that one of them reads first; they wait for the others for ever."""
 
 
 def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
-    s3, logs, robot, single, tmp_path
+    logs, robot, single, tmp_path
 ):
     out = tmp_path / 'out'
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'fleet', s3, '--robot', robot,
+    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'fleet', logs, '--robot', robot,
                '-o', out, '--workers', '2', '--reports']  # fmt: skip
     run = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=with_site_code(tmp_path / 'site', ONE_BAG_ALONE, FETCHED=str(tmp_path / 'fetched')),
+        env=with_site_code(tmp_path / 'site', ONE_BAG_ALONE, FIRST=str(tmp_path / 'first')),
     )  # fmt: skip
     limit = time.monotonic() + PATIENCE
     try:
@@ -164,13 +145,15 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
             killed.append(workers_of_this_process()[0])
             os.kill(killed[0], signal.SIGKILL)
 
-    fleet = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
+    fleet = run_fleet(
+        [str(logs)], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker
+    )
     assert killed
     assert fleet.kept == len(first)
     assert [row['state'] for row in fleet.rows].count('error') == 1
     rows = {row['name']: row for row in fleet.rows}
-    assert rows['poisoned.mcap']['bag'] == f'{s3}/day1/poisoned.mcap'
-    assert f'{s3}/day1/poisoned.mcap' in rows['poisoned.mcap']['error']
+    assert rows['poisoned.mcap']['bag'] == f'{logs}/day1/poisoned.mcap'
+    assert f'{logs}/day1/poisoned.mcap' in rows['poisoned.mcap']['error']
     for name, report in single.items():
         assert (out / rows[name]['report']).with_suffix('.json').read_bytes() == report
         assert rows[name].items() >= of_report(json.loads(report)).items()
@@ -182,7 +165,9 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
     ]  # fmt: skip
 
     written = rows_in(out)
-    again = run_fleet([s3], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker)
+    again = run_fleet(
+        [str(logs)], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker
+    )
     assert again.kept == 4
     assert again.rows == fleet.rows
     assert rows_in(out) == written
@@ -301,7 +286,7 @@ def test_bags_of_any_name_have_reports_of_their_own(kept):
     places = set()
     with Record(out) as record:
         for name in ('日本語', '中文', '語' * 80, 'a b', '*', '?', '\udcff'):
-            named = replace(task, bag=replace(task.bag, url=f'/logs/{name}'))
+            named = replace(task, bag=replace(task.bag, path=f'/logs/{name}'))
             places.add(record._write(named, Done(None, 'a' * 64, {'report.html': b''})))
     assert len(places) == 7
 

@@ -20,7 +20,7 @@ def add_parser(subparsers: Any) -> None:
         'logs',
         nargs='+',
         metavar='LOGS',
-        help='folders, bags, globs, URLs (s3://bucket/logs), or .txt files that list them',
+        help='folders, bags, globs, or .txt files that list them',
     )
     parser.add_argument(
         '--robot',

@@ -25,7 +25,7 @@ from izmp_dynamics.files.place import write_together, write_whole
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics, libraries
 from izmp_dynamics.fleet.robots import RobotFiles
 from izmp_dynamics.fleet.row import Row, badness, blank, of_error, parquet
-from izmp_dynamics.fleet.sources import BagSource, find_bags, reason
+from izmp_dynamics.fleet.sources import BagSource, find_bags
 from izmp_dynamics.fleet.task import Done, Task, evaluate
 
 FILE = 'rows.sqlite'
@@ -79,7 +79,7 @@ class Record:
         It is right if the files of the bag, the robot and the code are the same, if the report is
         there that is wanted, and if no reason outside of the bag kept it from being evaluated.
         """
-        row = self._rows.get((task.bag.url, task.robot))
+        row = self._rows.get((task.bag.path, task.robot))
         if row is None or task in self._added:
             return row
         has_report = row['report'] is not None and (self.folder / row['report']).is_file()
@@ -119,7 +119,7 @@ class Record:
     def _write(self, task: Task, done: Done) -> str:
         """Write a full report; return its page, relative to the folder."""
         name = re.sub(r'[^\w.-]+', '_', task.bag.name).lstrip('.')[:50]
-        inputs = f'{task.bag.url} {done.sha256} {task.robot_sha256}'
+        inputs = f'{task.bag.path} {done.sha256} {task.robot_sha256}'
         place = f'{REPORTS}/{name}-{sha256(os.fsencode(inputs)).hexdigest()[:16]}'
         for file, content in done.files.items():
             write_whole(self.folder / place / file, content)
@@ -275,7 +275,7 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
         kind, said = outcome.kind, str(outcome)
     else:
         kind = type(outcome).__name__
-        said = f'{kind}: {reason(outcome)}'
+        said = f'{kind}: {outcome}'
     return Done(blank(task.bag, task.robot) | of_error(said, kind, transient=True))
 
 

@@ -58,30 +58,25 @@ class RobotFiles:
         """Return the robot file of a bag, absolute.
 
         Raises:
-            FleetError: no rule matches, or the file is beside a bag that is behind a URL.
+            FleetError: no rule matches.
         """
         for pattern, file in self._rules:
-            if fnmatchcase(bag.url, pattern) or fnmatchcase(bag.name, pattern):
+            if fnmatchcase(bag.path, pattern) or fnmatchcase(bag.name, pattern):
                 return _path(file, bag)
         if self._default:
             return _path(self._default, bag)
         patterns = ', '.join(pattern for pattern, _ in self._rules)
         raise FleetError(
-            f"No robot file is stated for '{bag.url}': it matches none of {patterns}; add "
+            f"No robot file is stated for '{bag.path}': it matches none of {patterns}; add "
             '--robot FILE for all other bags.',
-            kind='no_robot', bag=bag.url,
+            kind='no_robot', bag=bag.path,
         )  # fmt: skip
 
 
 def _path(file: str, bag: BagSource) -> Path:
-    if _BAG in file and not bag.is_local:
-        raise FleetError(
-            f"'{file}' is the place of a robot file only for bags on this computer, not for "
-            f"'{bag.url}'; copy the robot file and add --robot PATTERN=FILE for such bags.",
-            kind='robot_not_local', bag=bag.url,
-        )  # fmt: skip
-    folder = bag.url.rpartition('/')[0] if bag.is_file else bag.url
-    return robot_file_path(file.replace(_BAG, folder)).absolute()
+    place = Path(bag.path)
+    folder = place.parent if place.is_file() else place
+    return robot_file_path(file.replace(_BAG, str(folder))).absolute()
 
 
 def robot_digest(file: Path) -> str:

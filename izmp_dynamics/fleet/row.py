@@ -63,7 +63,7 @@ RUN = ('seconds', 'host')
 
 def blank(bag: BagSource, robot_file: str) -> Row:
     """Return the row of a bag of which nothing is known but its place."""
-    place = {'bag': bag.url, 'name': bag.name, 'size': bag.size, 'stamp': bag.stamp}
+    place = {'bag': bag.path, 'name': bag.name, 'size': bag.size, 'stamp': bag.stamp}
     return dict.fromkeys(COLUMNS) | place | {'robot_file': robot_file, 'transient': False}
 
 

@@ -1,4 +1,4 @@
-"""What a worker does with a bag: fetch it, evaluate it as `izmp replay` does, return a row.
+"""What a worker does with a bag: evaluate it as `izmp replay` does, return a row.
 
 A worker evaluates one bag at a time, so its memory is that of a single replay. It writes nothing
 but temporary files; what it returns is written by the process that asked for it.
@@ -28,8 +28,6 @@ from izmp_dynamics.report.writer import write_report
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.results.files import data_hashes, file_hash, input_hashes
 from izmp_dynamics.verdict.summary import summary_of
-
-REPORT = ('report.html', 'report.json')
 
 _OTHER_ROBOT = 'other_robot'
 
@@ -72,14 +70,9 @@ def evaluate(task: Task) -> Done:
     """Evaluate a bag.
 
     A bag that cannot be evaluated gives a row with the error.
-
-    Raises:
-        OSError: it could not be fetched; another try may succeed.
     """
-    with _one_at_a_time, TemporaryDirectory(prefix='izmp-fleet-') as name:
-        folder = Path(name)
-        begin = time.perf_counter()
-        bag = task.bag.fetch(folder)
+    with _one_at_a_time:
+        begin, bag = time.perf_counter(), Path(task.bag.path)
         sha256 = content_hash(bag)
         row = blank(task.bag, task.robot) | {
             'sha256': sha256 or None,
@@ -93,13 +86,13 @@ def evaluate(task: Task) -> Done:
             row |= _metadata(bag)
             evaluation = _evaluated(bag, task)
             if task.report:
-                files = _report(evaluation, folder, task.bag.name)
+                files = _report(evaluation, task.bag.name)
                 row |= of_report(json.loads(files['report.json']))
             else:
                 row |= of_report(summary_of(evaluation).as_dict())
         except IzmpError as error:
-            said, kind = str(error).replace(str(bag), task.bag.url), error.kind
-            row |= of_error(said, kind or type(error).__name__, transient=kind == _OTHER_ROBOT)
+            kind = error.kind or type(error).__name__
+            row |= of_error(str(error), kind, transient=kind == _OTHER_ROBOT)
         row['seconds'] = time.perf_counter() - begin
         return Done(row, sha256, files)
 
@@ -126,12 +119,7 @@ def _evaluated(bag: Path, task: Task) -> Evaluation:
     evaluation = evaluate_bag(bag, robot)
     hashes = input_hashes(bag, robot, robot.read_urdf())
     _require_same_robot(task)  # nor was it changed meanwhile
-    return dataclasses.replace(
-        evaluation,
-        hashes=hashes,
-        notes=tuple(note.replace(str(bag), task.bag.url) for note in evaluation.notes),
-        damage=evaluation.damage.replace(str(bag), task.bag.url),
-    )
+    return dataclasses.replace(evaluation, hashes=hashes)
 
 
 def _require_same_robot(task: Task) -> None:
@@ -144,7 +132,7 @@ def _require_same_robot(task: Task) -> None:
         )  # fmt: skip
 
 
-def _report(evaluation: Evaluation, folder: Path, bag: str) -> dict[str, bytes]:
-    place = folder / 'report'
-    write_report(evaluation, place, bag=bag)
-    return {name: (place / name).read_bytes() for name in REPORT}
+def _report(evaluation: Evaluation, bag: str) -> dict[str, bytes]:
+    with TemporaryDirectory(prefix='izmp-fleet-') as folder:
+        paths = write_report(evaluation, Path(folder), bag=bag)
+        return {path.name: path.read_bytes() for path in (paths.html, paths.json)}
