@@ -29,8 +29,6 @@ from izmp_dynamics.calibration.files import with_inertials, write_calibration
 from izmp_dynamics.calibration.inertias import (
     link_inertias,
     moved,
-    parameters_of,
-    pseudo_inertia,
 )
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS
 from izmp_dynamics.calibration.residuals import Terms, decide_contacts, residuals, zmp_and_cop
@@ -53,7 +51,7 @@ HALF_WIDTH = 0.04
 """Of the filter with which an unseen walk is judged [s]: a bandwidth of 8 Hz."""
 
 NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
-CASES = ('planted', 'draws', 'sway', 'inertias', 'time', 'workers', 'steps', 'walking', 'bowing')
+CASES = ('planted', 'draws', 'sway', 'time', 'workers', 'steps', 'walking', 'bowing')
 
 
 class Bench:
@@ -211,42 +209,16 @@ def sway(bench: Bench) -> None:
         print(f'  {note}')
 
 
-def inertias(bench: Bench) -> None:
-    """All links wrong by 10 %."""
-    random, wrong = np.random.default_rng(3), {}
-    for link in bench.links:
-        stretch = np.eye(4)
-        stretch[:3, :3] += np.diag(random.uniform(-0.1, 0.1, 3))
-        P = random.uniform(0.9, 1.1) * stretch @ pseudo_inertia(link.theta) @ stretch.T
-        wrong[link.link] = parameters_of(P)
-    path = bench.folder / 'wrong.urdf'
-    text = bench.robot.urdf_path.read_text(encoding='utf-8')
-    path.write_text(with_inertials(text, wrong))
-    robot = dataclasses.replace(bench.robot, urdf=str(path))
-    straight, turning = bench.walks(bench.robot)
-    errors = SensorErrors(**NOISE)  # type: ignore[arg-type]
-    seen, unseen = bench.bag(straight, errors), bench.bag(turning, errors, 2)
-    ideal = bench.bag(turning, SensorErrors())
-    calibration = estimate_corrections([seen], robot, groups=['inertias'])
-    least = min(np.linalg.eigvalsh(pseudo_inertia(t))[0] for t in calibration.inertials.values())
-    before = bench.judge(robot, unseen, ideal)
-    after = bench.judge(bench.written(calibration), unseen, ideal)
-    print(f'inertias ±10 %: unseen IZMP {before.round(2)} → {after.round(2)} mm (x, y)')
-    print(f'  smallest eigenvalue of the pseudo-inertias {least:.2g}')
-
-
 def duration(bench: Bench) -> None:
     """A minute of walking, everything estimated."""
     walk = WalkParameters(steps=125, stand=2.0)
     run = simulate_walk(bench.robot, parameters=walk).run
     bag = bench.bag(run, SensorErrors(**NOISE))  # type: ignore[arg-type]
     length = 1e-9 * float(run.stamps[-1] - run.stamps[0])
-    for groups in (None, [*(g for g in DEFAULT_GROUPS if g != 'payload'), 'inertias']):
-        wall, cpu = time.perf_counter(), time.process_time()
-        estimate_corrections([bag], bench.robot, groups=groups)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        what = 'with all inertias' if groups else 'as usual'
-        print(f'time: {length:.0f} s of walking, {what}: wall {wall:.0f} s, CPU {cpu:.0f} s')
+    wall, cpu = time.perf_counter(), time.process_time()
+    estimate_corrections([bag], bench.robot)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(f'time: {length:.0f} s of walking: wall {wall:.0f} s, CPU {cpu:.0f} s')
 
 
 def workers(bench: Bench) -> None:
@@ -329,8 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bench = Bench(Path(folder))
         simulated = {
             'planted': lambda: planted(bench), 'draws': lambda: draws(bench, options.draws),
-            'sway': lambda: sway(bench), 'inertias': lambda: inertias(bench),
-            'time': lambda: duration(bench), 'workers': lambda: workers(bench),
+            'sway': lambda: sway(bench), 'time': lambda: duration(bench),
+            'workers': lambda: workers(bench),
         }  # fmt: skip
         for name, case in simulated.items():
             if name in options.only:

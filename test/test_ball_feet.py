@@ -308,7 +308,7 @@ def test_off_the_line_of_two_feet_is_outside_nothing(tmp_path):
 
 def test_the_model_shows_balls(tmp_path):
     robot_of(tmp_path)
-    outcome = izmp('model', tmp_path / 'robot.yaml', '--plot', tmp_path / 'robot.png')
+    outcome = izmp('model', tmp_path / 'robot.yaml')
     assert (outcome.status, outcome.err) == (0, '')
     assert 'sole of FL (ball, radius 22 mm): FL_foot' in outcome.out
 

@@ -114,10 +114,10 @@ def estimate_corrections(
     result = result_of(bags, model, rig, segments, best, notes)
     progress(1.0)
     if not result.accepted:
-        return Calibration(result, as_stated, {}, urdf, best.trial)
+        return Calibration(result, as_stated, {}, urdf)
     x = best.solution.x
     corrected = dataclasses.replace(corrected_robot(robot, best.layout, x), filter=passed)
-    return Calibration(result, corrected, corrected_inertials(best.layout, x), urdf, best.trial)
+    return Calibration(result, corrected, corrected_inertials(best.layout, x), urdf)
 
 
 def best_candidate(

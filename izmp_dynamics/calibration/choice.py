@@ -37,7 +37,6 @@ from izmp_dynamics.calibration.held_out import (
     noise,
     worse,
 )
-from izmp_dynamics.calibration.inertias import Divergence
 from izmp_dynamics.calibration.linear import BLOCK
 from izmp_dynamics.calibration.parameters import LAG, LEVEL, MATRIX_WIDTHS, Layout
 from izmp_dynamics.calibration.segments import Instants
@@ -47,7 +46,6 @@ from izmp_dynamics.calibration.solver import (
     Solution,
     deviations,
     estimate,
-    estimate_from,
     labels_of,
     scatter,
 )
@@ -57,9 +55,6 @@ LEAST_INFO = 0.5
 
 LEAST_LAG = 2e-3
 """A gyroscope that is less later than its accelerometer is left as it is [s]."""
-
-WEIGHTS = (30.0, 300.0, 3000.0)
-"""λ of the inertias' divergence that are tried; held-out motion chooses."""
 
 MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
 """With less motion the parts that are held out have less than two blocks, and the widest prior of
@@ -91,7 +86,6 @@ Flags = npt.NDArray[np.bool_]
 Items = Mapping[str, npt.NDArray[np.intp]]
 """Item → its columns: what is corrected together or not at all."""
 Parts = tuple[int, ...]
-Priors = tuple[Layout, Divergence | None]
 Progress = Callable[[float], None]
 
 
@@ -101,14 +95,12 @@ class Choice:
 
     Attributes:
         layout: the parameters, with the priors that were chosen.
-        divergence: keeps inertias near the URDF's; None if they are not estimated.
         free: (N,) what is estimated.
         sigma: (N,) standard deviations.
-        info: (N,) information of the recording about each [-]; NaN of inertias.
+        info: (N,) information of the recording about each [-].
     """
 
     layout: Layout
-    divergence: Divergence | None
     free: Flags
     sigma: Array
     info: Array
@@ -226,62 +218,53 @@ class Chooser:
 
     def _fit(self, parts: Parts) -> tuple[Choice, Array]:
         """What these parts of the motion choose, and the values (N,) that they give."""
-        choice = self.items(*self.priors(parts), parts)
-        layout, free, divergence = choice.layout, choice.free, choice.divergence
-        return choice, estimate_from(self._total(parts), layout, self.solution, free, divergence)
+        choice = self.items(self.priors(parts), parts)
+        near = Quadratic.of(self._total(parts), choice.layout, self.solution.x)
+        return choice, near.least(choice.free)
 
-    def priors(self, parts: Parts = ALL) -> Priors:
+    def priors(self, parts: Parts = ALL) -> Layout:
         """The priors that predict these parts of the motion best, each from the others of them."""
         layout, x = self.layout, self.solution.x
-        tried: list[Priors] = [(layout, None)]
-        if layout.inertias:
-            tried = [(layout, layout.divergence(weight)) for weight in WEIGHTS]
-        elif layout.of_group('ft_matrix').any() and motion_time(self.segments) >= MOTION_FOR_WIDTH:
-            tried = [(layout.with_matrix_width(width), None) for width in MATRIX_WIDTHS]
-        if len(tried) == 1:
-            return tried[0]
+        has_matrix = layout.of_group('ft_matrix').any()
+        if not has_matrix or motion_time(self.segments) < MOTION_FOR_WIDTH:
+            return layout
         free = np.ones(len(x), dtype=np.bool_)
         before = HeldOut.of([self.before[part] for part in parts])
 
-        def score(priors: Priors) -> float:
+        def score(tried: Layout) -> float:
             after = []
             for part in parts:
-                seen = self._total(_without(parts, part))
-                found = Quadratic.of(seen, priors[0], x, priors[1]).least(free)
-                after.append(errors(self.segments, priors[0], found, self.parts[part]))
+                found = Quadratic.of(self._total(_without(parts, part)), tried, x).least(free)
+                after.append(errors(self.segments, tried, found, self.parts[part]))
             return HeldOut.of(after).score(before)
 
-        return min(tried, key=score)
+        return min(map(layout.with_matrix_width, MATRIX_WIDTHS), key=score)
 
-    def items(self, layout: Layout, divergence: Divergence | None, parts: Parts = ALL) -> Choice:
+    def items(self, layout: Layout, parts: Parts = ALL) -> Choice:
         """Leave alone what these parts of the motion do not tell, or do not need.
 
         Args:
             layout: the parameters, with the priors that were chosen.
-            divergence: likewise.
             parts: of the motion; with none, only what the recording does not tell is left alone.
         """
         solution = self.solution
         blocks = self._blocks(parts) if parts else self.blocks
         everything = np.ones(len(solution.x), dtype=np.bool_)
-        sigma = deviations(blocks, layout, solution, everything, divergence)
+        sigma = deviations(blocks, layout, solution, everything)
         info = 1.0 - (sigma / layout.priors) ** 2
-        info[layout.of_group('inertias')] = np.nan
-        free = np.isnan(info) | layout.of_group(LEVEL) | (info >= LEAST_INFO)
-        near = Quadratic.of(blocks.total(), layout, solution.x, divergence)
-        if divergence is None:
-            sigma = np.maximum(sigma, scatter(blocks, layout, solution, everything))
+        free = layout.of_group(LEVEL) | (info >= LEAST_INFO)
+        near = Quadratic.of(blocks.total(), layout, solution.x)
+        sigma = np.maximum(sigma, scatter(blocks, layout, solution, everything))
         lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
         free[lag] &= np.abs(near.least(free)[lag]) > LEAST_LAG
         if parts:
             self.judged = self.judged or judge(self.segments, solution, self.parts)
-            seen = {part: self._total(_without(parts, part)) for part in parts}
             without = {
-                part: Quadratic.of(data, layout, solution.x, divergence)
-                for part, data in seen.items()
+                part: Quadratic.of(self._total(_without(parts, part)), layout, solution.x)
+                for part in parts
             }
             free = _needed(self.judged, layout, near, without, free, sigma)
-        return Choice(layout, divergence, free, sigma, info)
+        return Choice(layout, free, sigma, info)
 
     def _blocks(self, parts: Parts) -> Blocks:
         """The blocks of these parts of the motion, and of no motion at all."""
@@ -312,21 +295,18 @@ def make_candidate(
     Returns:
         The candidate with everything estimated; `finished` leaves alone what is not chosen.
     """
-    divergence = layout.divergence(WEIGHTS[1])
-    solution = estimate(
-        segments, layout, divergence=divergence, progress=lambda f: progress(0.6 * f)
-    )
+    solution = estimate(segments, layout, progress=lambda f: progress(0.6 * f))
     for old, new in zip(original or segments, segments, strict=True):
         old.rest, old.air = new.rest, new.air
     nothing = np.zeros(len(layout.parameters))
     before = tuple(errors(original or segments, layout, nothing, p) for p in folds(segments))
     parts = ALL if motion_time(segments) >= LEAST_MOTION else ()
     chooser = Chooser(segments, layout, solution, before)
-    priors = chooser.priors() if parts else (layout, divergence)
-    if priors[0] is not layout:
-        solution = estimate(segments, priors[0], start=solution.x)
+    priors = chooser.priors() if parts else layout
+    if priors is not layout:
+        solution = estimate(segments, priors, start=solution.x)
         chooser = Chooser(segments, layout, solution, before)
-    choice = chooser.items(*priors, parts)
+    choice = chooser.items(priors, parts)
     progress(0.8)
     trial = chooser.trial(parts, choice) if parts else None
     subsets = [_without(parts, part) for part in parts if rivals]
@@ -386,21 +366,20 @@ def _vain(candidate: Candidate) -> Flags:
     for columns in items(candidate.layout).values():
         for group in {candidate.layout.parameters[k].group for k in columns}:
             mine = columns[candidate.layout.of_group(group)[columns] & candidate.free[columns]]
-            if group not in ('inertias', 'ft_matrix'):
+            if group != 'ft_matrix':
                 vain[mine] = np.all(np.abs(x[mine]) < DIFFERS * candidate.sigma[mine])
     return vain
 
 
 def _estimated(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
-    layout, divergence, fixed = candidate.layout, candidate.divergence, ~candidate.free
-    if fixed.any() or divergence is not None:
+    layout, fixed = candidate.layout, ~candidate.free
+    if fixed.any():
         everything, sigma = candidate.solution.x, candidate.sigma
-        start = np.where(fixed, 0.0, everything)
-        solution = estimate(segments, layout, fixed, start, divergence)
-        left = deviations(solution.blocks, layout, solution, ~fixed, divergence)
-        if divergence is None:  # what is left alone may be wrong after all
-            left = np.maximum(left, scatter(solution.blocks, layout, solution, ~fixed))
-            left = np.hypot(np.maximum(left, sigma), solution.x - everything)
+        solution = estimate(segments, layout, fixed, np.where(fixed, 0.0, everything))
+        left = deviations(solution.blocks, layout, solution, ~fixed)
+        left = np.maximum(left, scatter(solution.blocks, layout, solution, ~fixed))
+        # what is left alone may be wrong after all
+        left = np.hypot(np.maximum(left, sigma), solution.x - everything)
         candidate = replace(candidate, solution=solution, sigma=np.where(fixed, sigma, left))
     return candidate
 
@@ -434,8 +413,8 @@ def _needed(
             name: effect
             for name, (effect, clear) in _effects(judged, near.x, without, free, left).items()
             if effect < 1.0
-            or not _significant(layout, x, covariance, left[name])
-            or not (clear or _significant(layout, x, wide, left[name]))
+            or not _significant(x, covariance, left[name])
+            or not (clear or _significant(x, wide, left[name]))
         }
         if not effects:
             break
@@ -479,12 +458,8 @@ def least_needed(layout: Layout, left: Items, effects: Mapping[str, float]) -> s
     return min(effects, key=cost)
 
 
-def _significant(
-    layout: Layout, x: Array, covariance: Array, columns: npt.NDArray[np.intp]
-) -> bool:
-    """Whether numbers together are not zero (Wald); inertias have no zero of their own."""
-    if layout.parameters[columns[0]].group == 'inertias':
-        return True
+def _significant(x: Array, covariance: Array, columns: npt.NDArray[np.intp]) -> bool:
+    """Whether numbers together are not zero (Wald)."""
     mine, values = covariance[np.ix_(columns, columns)], x[columns]
     distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)
     return distance > _least_distance(len(columns))

@@ -16,7 +16,6 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
-from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.inertias import tensor, transformation
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.residuals import force_offset, inertia_changes
@@ -50,14 +49,12 @@ class Calibration:
         robot: the corrected robot file; as it was if the result is not accepted.
         inertials: link → (10,) corrected parameters; empty if none are.
         urdf: the robot's URDF.
-        trial: errors on held-out motion; None if there is too little motion.
     """
 
     result: CalibrationResult
     robot: RobotFile
     inertials: dict[str, Array]
     urdf: Urdf
-    trial: Trial | None = None
 
 
 def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
@@ -77,9 +74,8 @@ def corrected_robot(robot: RobotFile, layout: Layout, x: Array) -> RobotFile:
 
 def corrected_inertials(layout: Layout, x: Array) -> dict[str, Array]:
     """Link → (10,) parameters in its frame, of the links that change."""
-    links = {link.link: link for link in (*layout.inertias, layout.payload_link)}
     changes = inertia_changes(layout, x)
-    return {link: links[link].theta + change for link, change in changes.items() if change.any()}
+    return {link: layout.payload_link.theta + change for link, change in changes.items()}
 
 
 def _unit(unit: SegmentUnit, layout: Layout, x: Array) -> SegmentUnit:
@@ -232,7 +228,7 @@ def write_calibration(
     result = dataclasses.replace(
         result, files={name: folder / name for name in (*texts, HTML, JSON)}
     )
-    texts[HTML], texts[JSON] = render_html(result, calibration.trial), render_json(result)
+    texts[HTML], texts[JSON] = render_html(result), render_json(result)
     with result_folder(folder, overwrite, NAMES) as partial:
         for name, text in texts.items():
             (partial / name).write_text(text, encoding='utf-8', errors='backslashreplace')
@@ -252,13 +248,11 @@ def robot_text(robot: RobotFile, result: CalibrationResult) -> str:
         '# What was added to the values of the robot file before, ± its standard deviation:',
     ]
     for estimate in result.estimates:
-        if estimate.used and estimate.group != 'inertias':
+        if estimate.used:
             lines.append(
                 f'#   {_one_line(estimate.name)}: {estimate.value:+.4g} ± {estimate.sigma:.2g} '
                 f'{estimate.unit}'.rstrip()
             )
-    if 'inertias' in result.groups:
-        lines.append('#   inertials of all links: see the URDF')
     lines += ['# The robot file before still says:', *guesses] if guesses else []
     if robot.filter.half_width is not None:
         lines.append(

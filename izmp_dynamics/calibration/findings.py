@@ -1,6 +1,5 @@
 """What a calibration found: numbers, effects, trade-offs, and what the recording does not show."""
 
-import itertools
 from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 
@@ -13,14 +12,11 @@ from izmp_dynamics.calibration.held_out import LEAST_MOTION, motion_time
 from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, LEVEL, Layout
 from izmp_dynamics.calibration.residuals import Terms, zmp_and_cop
-from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate, TradeOff
+from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate
 from izmp_dynamics.calibration.segments import RATE, RECORD_IMU, Instants
 from izmp_dynamics.diagnosis.forces import GAP_TOLERANCE
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
-
-TRADED = 0.9
-"""Errors of two numbers that correlate more are reported together."""
 
 ENOUGH_MOTION = 10.0
 """Less motion gets a remark [s]."""
@@ -88,7 +84,6 @@ def result_of(
         before=before,
         after=after,
         estimates=estimates,
-        trade_offs=tuple(_trade_offs(best)),
         effects=_effects(segments, best) if best.accepted else (),
         notes=(
             *notes,
@@ -149,23 +144,6 @@ def _reason(best: Candidate, segments: Sequence[Instants], gravity: float) -> st
 
 def _groups(best: Candidate) -> tuple[str, ...]:
     return tuple(dict.fromkeys(p.group for p in best.layout.parameters if p.group != LEVEL))
-
-
-def _trade_offs(best: Candidate) -> list[TradeOff]:
-    """Pairs whose errors correlate; of inertias there are too many to list."""
-    C, x = best.solution.covariance, best.solution.x
-    sigma = np.sqrt(np.maximum(np.diag(C), 0.0))
-    names = [parameter.name for parameter in best.layout.parameters]
-    many = best.layout.of_group('inertias', 'ft_matrix', LEVEL)
-    found = []
-    for i, j in itertools.combinations(np.flatnonzero(best.free & ~many & (sigma > 0.0)), 2):
-        correlation = float(C[i, j] / (sigma[i] * sigma[j]))
-        if abs(correlation) > TRADED:
-            factor = -float(C[i, j] / sigma[j] ** 2)
-            known = float(sigma[i] * np.sqrt(max(0.0, 1.0 - correlation**2)))
-            value = float(x[i] + factor * x[j])
-            found.append(TradeOff(names[i], names[j], correlation, factor, value, known))
-    return sorted(found, key=lambda pair: -abs(pair.correlation))
 
 
 def _effects(segments: Sequence[Instants], best: Candidate) -> tuple[Effect, ...]:

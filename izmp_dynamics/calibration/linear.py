@@ -11,7 +11,6 @@ from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
     Block,
     Terms,
-    inertia_jacobian,
     read_foot,
     required,
     residuals,
@@ -148,11 +147,11 @@ def _rows(instants: Instants, block: Block, segment: int, first: int = 0) -> Row
 def _jacobians(
     instants: Instants, layout: Layout, x: Array, free: Flags, terms: Terms, base: list[Block]
 ) -> dict[str, Array]:
-    """Block → (K, c, N) by difference quotients; those of inertias are exact."""
+    """Block → (K, c, N) by difference quotients."""
     before = {block.name: block.values for block in base}
     found = {name: np.zeros((*values.shape, len(x))) for name, values in before.items()}
     feet = {foot.name: foot for foot in instants.rig.feet}
-    for k in np.flatnonzero(free & ~layout.of_group('inertias')):
+    for k in np.flatnonzero(free):
         parameter, other = layout.parameters[k], x.copy()
         step = STEP * parameter.prior
         other[k] += step
@@ -173,10 +172,6 @@ def _jacobians(
         for block in after:
             if parameter.segment or not block.name.startswith('unit['):
                 found[block.name][:, :, k] = (block.values - before[block.name]) / step
-    if layout.inertias:
-        for name, exact in inertia_jacobian(instants, terms.motion).items():
-            if name in found:
-                found[name][:, :, layout.of_group('inertias')] = exact
     return found
 
 

@@ -10,16 +10,15 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import UnknownNameError
-from izmp_dynamics.calibration.inertias import SIZE, Divergence, LinkInertia, reference
+from izmp_dynamics.calibration.inertias import LinkInertia
 from izmp_dynamics.pipeline.rig import Rig
 
 GROUPS = ('delays', 'imu_rotation', 'gyroscope_bias', 'accelerometer_bias', 'ft_offsets',
-          'ft_rotation', 'ft_scale', 'ft_matrix', 'units', 'unit_places', 'payload',
-          'inertias')  # fmt: skip
+          'ft_rotation', 'ft_scale', 'ft_matrix', 'units', 'unit_places', 'payload')  # fmt: skip
 """Names for `--only`, in this order."""
 
 DEFAULT_GROUPS = tuple(
-    name for name in GROUPS if name not in ('ft_scale', 'ft_matrix', 'inertias', 'unit_places')
+    name for name in GROUPS if name not in ('ft_scale', 'ft_matrix', 'unit_places')
 )
 """What is estimated unless stated otherwise."""
 
@@ -89,13 +88,11 @@ class Layout:
         parameters: the N numbers.
         soles: names of the feet.
         payload_link: link whose mass and centre of mass are corrected.
-        inertias: links whose parameters are all estimated.
     """
 
     parameters: tuple[Parameter, ...]
     soles: tuple[str, ...]
     payload_link: LinkInertia
-    inertias: tuple[LinkInertia, ...]
 
     @property
     def priors(self) -> Array:
@@ -124,13 +121,6 @@ class Layout:
         """(size,) the numbers of that name in x (N,); zeros if they are not estimated."""
         values = x[self.columns(name)]
         return values if len(values) else np.zeros(size)
-
-    def divergence(self, weight: float) -> Divergence | None:
-        """What keeps the inertias near the URDF's; None if they are not estimated."""
-        if not self.inertias:
-            return None
-        columns = tuple(self.columns(f'inertia[{link.link}]') for link in self.inertias)
-        return Divergence(weight, columns, np.stack([reference(i.theta) for i in self.inertias]))
 
     def with_matrix_width(self, width: float) -> 'Layout':
         """The layout with calibration matrices that far off identity, of `MATRIX_WIDTHS`."""
@@ -213,11 +203,7 @@ def make_layout(
             power = row // 3 - column // 3
             full, prior = f'{name}.matrix.{output}{cause}', MATRIX_WIDTHS[-1] * arm**power
             add('ft_matrix', full, (), ('', 'm', '1/m')[power], prior, f'{name}.matrix')
-    if 'inertias' in groups:
-        for link in links:
-            names = tuple(map(str, range(SIZE)))
-            add('inertias', f'inertia[{link.link}]', names, '', np.inf, 'inertias')
-    elif six_axis:  # the sum of vertical forces does not separate these
+    if six_axis:  # the sum of vertical forces does not separate these
         add('payload', 'payload.mass', (), 'kg', 0.1 * float(sum(i.theta[0] for i in links)))
         add('payload', 'payload.com', axes, 'm', 0.03)
     if not {'imu_rotation', 'accelerometer_bias'}.isdisjoint(groups):
@@ -238,5 +224,4 @@ def make_layout(
             full = f'{name}.{what}'
             parameters += [Parameter(f'{full}.{axis}', LEVEL, of, prior, LEVEL) for axis in axes]
     soles = tuple(foot.name for foot in rig.feet)
-    estimated = links if 'inertias' in groups else ()
-    return Layout(tuple(parameters), soles, by_name[payload_link], estimated)
+    return Layout(tuple(parameters), soles, by_name[payload_link])

@@ -21,7 +21,7 @@ import scipy.ndimage
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, cross
-from izmp_dynamics.calibration.inertias import SIZE, LinkInertia, moved, regressor
+from izmp_dynamics.calibration.inertias import LinkInertia, moved
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.segments import RATE, Instants
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
@@ -133,7 +133,7 @@ class Terms:
     def stated(cls, instants: Instants) -> 'Terms':
         """Make them as the robot file has it."""
         soles = tuple(foot.name for foot in instants.rig.feet)
-        return cls.of(instants, Layout((), soles, instants.links[0], ()), np.zeros(0))
+        return cls.of(instants, Layout((), soles, instants.links[0]), np.zeros(0))
 
 
 def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
@@ -272,10 +272,6 @@ def tilts(layout: Layout, x: Array) -> dict[str, Array]:
 
 def inertia_changes(layout: Layout, x: Array) -> dict[str, Array]:
     """Link → (10,) what is added to its parameters."""
-    if layout.inertias:
-        names = [inertia.link for inertia in layout.inertias]
-        changes = np.stack([layout.value(x, f'inertia[{name}]', SIZE) for name in names])
-        return dict(zip(names, changes, strict=True))
     link = layout.payload_link
     mass = float(layout.value(x, 'payload.mass', 1)[0])
     shift = layout.value(x, 'payload.com', 3)
@@ -284,17 +280,11 @@ def inertia_changes(layout: Layout, x: Array) -> dict[str, Array]:
     return {link.link: moved(link.theta, mass, shift) - link.theta}
 
 
-def _states(instants: Instants, motion: Motion) -> Array:
-    """(K, 9 + 3n) as the kernels take them."""
-    return np.hstack(
-        [motion.phi, motion.omega, motion.alpha, instants.q, instants.qd, instants.qdd]
-    )
-
-
 def required(instants: Instants, layout: Layout, x: Array, motion: Motion) -> Required:
     """Wrenches that the motion requires."""
     model, changes = instants.rig.model, inertia_changes(layout, x)
-    packed = _states(instants, motion)
+    root = (motion.phi, motion.omega, motion.alpha)
+    packed = np.hstack([*root, instants.q, instants.qd, instants.qdd])
 
     def wrench(links: Iterable[LinkInertia]) -> Array:
         bodies: Array = model.bodies.copy()
@@ -386,18 +376,3 @@ def zmp_and_cop(instants: Instants, terms: Terms) -> tuple[Array, Array]:
         for wrench in (terms.required.above, measured_wrench(instants, terms.feet))
     )
     return izmp, cop
-
-
-def inertia_jacobian(instants: Instants, motion: Motion) -> dict[str, Array]:
-    """Block → (K, c, L · 10) derivatives of its values with respect to all links' parameters."""
-    columns = regressor(instants.rig.model, instants.links, _states(instants, motion))
-    columns = columns.reshape(len(instants), 6, -1)
-    felt = frozenset().union(*instants.below.values())
-    links = [link.link for link in instants.links]
-    jacobian = {'wrench': columns * np.repeat([link not in felt for link in links], SIZE)}
-    for name, below in instants.below.items():
-        if below:
-            mine = columns * np.repeat([link in below for link in links], SIZE)
-            parts = [in_sensor(instants, name, column) for column in np.moveaxis(mine, 2, 0)]
-            jacobian[f'swing[{name}]'] = np.stack(parts, axis=2)
-    return jacobian

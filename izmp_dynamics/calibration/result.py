@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import izmp_dynamics
-from izmp_dynamics.base.errors import MissingDependencyError
-from izmp_dynamics.calibration.choice import Trial
 from izmp_dynamics.calibration.held_out import CLEAR, HeldOut
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY
 from izmp_dynamics.files.plain_json import as_json
@@ -35,8 +33,7 @@ class Estimate:
         unit: its unit.
         value: what is added to what the robot file states, of forces in the sensor's axes.
         sigma: its standard deviation.
-        info: 1 − (σ/σ of the prior)²: the part that this recording contributed; NaN if it has no
-            prior of its own.
+        info: 1 − (σ/σ of the prior)²: the part that this recording contributed.
         used: whether the corrected files hold it.
     """
 
@@ -48,27 +45,6 @@ class Estimate:
     sigma: float
     info: float
     used: bool
-
-
-@dataclass(frozen=True)
-class TradeOff:
-    """Two numbers of which this recording knows a combination only.
-
-    Attributes:
-        first: name of the one.
-        second: name of the other.
-        correlation: of their errors.
-        factor: first + factor · second is known best.
-        value: of that combination.
-        sigma: of that combination, in the unit of the first.
-    """
-
-    first: str
-    second: str
-    correlation: float
-    factor: float
-    value: float
-    sigma: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +75,6 @@ class CalibrationResult:
         before: errors on held-out motion without the corrections.
         after: with them.
         estimates: the numbers.
-        trade_offs: of which only combinations are known.
         effects: by group, the largest first.
         notes: further sentences: what this recording cannot tell, and which motion would.
         motion: time of motion in the recordings [s].
@@ -116,7 +91,6 @@ class CalibrationResult:
     before: HeldOut | None
     after: HeldOut | None
     estimates: tuple[Estimate, ...]
-    trade_offs: tuple[TradeOff, ...]
     effects: tuple[Effect, ...]
     notes: tuple[str, ...]
     motion: float
@@ -178,8 +152,6 @@ def _sentence(group: str, item: str, used: Sequence[Estimate], result: Calibrati
         return f'{_capital(sensor)} reads {amount:.2g} ± {sigma:.1g} % too {too}'
     if group == 'ft_matrix':
         return f'{_capital(sensor)} has a calibration matrix, of which {len(used)} entries change'
-    if group == 'inertias':
-        return 'Mass, centre of mass and inertia of all links are corrected; see the URDF'
     if item == 'payload.com':
         return f"The centre of mass of link '{result.payload_link}' lies aside: {_axes(used)}"
     than = 'heavier' if values[0] > 0.0 else 'lighter'
@@ -218,7 +190,7 @@ def _axes(used: Sequence[Estimate]) -> str:
 def _number(value: float, sigma: float, sign: str = '') -> str:
     """Value ± deviation, as many digits as the deviation has with two."""
     digits = 2 if sigma <= 0.0 else max(0, min(6, 1 - math.floor(math.log10(sigma))))
-    return _minus(f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}')
+    return f'{value:{sign}.{digits}f} ± {sigma:.{digits}f}'.replace('-', '−')
 
 
 def held_out_lines(result: CalibrationResult) -> list[tuple[str, float, float, str]]:
@@ -266,54 +238,22 @@ def _bullets(title: str, items: Iterable[str], width: int) -> list[str]:
     ]  # fmt: skip
 
 
-def trade_off_lines(result: CalibrationResult) -> list[str]:
-    """Combinations that are known where the numbers themselves are known less."""
-    return [
-        f'{pair.first} and {pair.second} cannot be distinguished (correlation '
-        f'{_minus(f"{pair.correlation:+.3f}")}); known is {pair.first} '
-        f'{_minus(f"{pair.factor:+.4g}")} · {pair.second} = '
-        f'{_minus(f"{pair.value:.4g} ± {pair.sigma:.2g}")}.'
-        for pair in result.trade_offs
-    ]
-
-
-def _minus(text: str) -> str:
-    return text.replace('-', '−')
-
-
 def render_json(result: CalibrationResult) -> str:
     """The result for programs; what is not a number is null."""
     return as_json({'format': FORMAT, 'sentences': sentences(result), **vars(result)})
 
 
-def render_html(result: CalibrationResult, trial: Trial | None = None) -> str:
+def render_html(result: CalibrationResult) -> str:
     """The result as a self-contained page.
-
-    Args:
-        result: what was found.
-        trial: errors on held-out motion, which are drawn if matplotlib is installed.
 
     Raises:
         MissingDependencyError: jinja2 is not installed.
     """
     from izmp_dynamics.pages.templates import template
 
-    figures: list[str] = []
-    absent = ''
-    if trial is not None:
-        try:
-            from izmp_dynamics.calibration.picture import over_motion
-
-            figures = over_motion(trial, result.accepted)
-        except MissingDependencyError as error:
-            absent = str(error)
     return template(__package__, 'report.html.j2').render(
         result=result,
         version=izmp_dynamics.__version__,
         sentences=sentences(result),
         errors=held_out_lines(result),
-        figures=figures,
-        absent=absent,
-        open=[*result.notes, *trade_off_lines(result)],
-        infinity=math.inf,
     )

@@ -1,11 +1,10 @@
 """Maximum a posteriori by Gauss–Newton: Huber loss, noise by MAD, coloured residuals by blocks.
 
-    ½ Σ ρ(r/σ)/τ + ½ Σ (x/prior)² + λ Σ D(P, P₀)
+    ½ Σ ρ(r/σ)/τ + ½ Σ (x/prior)²
 
 σ of a vector is 1.4826 times the median of its absolute residuals, over its axes. Residuals that
 follow each other are alike: τ, the number of rows that count as one, is the variance of the means
-over blocks of `BLOCK` seconds against that of independent rows. D is the log-determinant
-divergence of pseudo-inertias (Lee, Wensing, Park 2020).
+over blocks of `BLOCK` seconds against that of independent rows.
 
 The residuals are nearly linear in the parameters, so what a part of the recording gives follows
 from one Gauss–Newton step at the result, with the normal equations of the blocks that count: no
@@ -21,7 +20,6 @@ import numpy.typing as npt
 import scipy.stats
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.inertias import Divergence
 from izmp_dynamics.calibration.linear import (
     Labels,
     Noise,
@@ -108,7 +106,6 @@ def estimate(
     layout: Layout,
     fixed: Flags | None = None,
     start: Array | None = None,
-    divergence: Divergence | None = None,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Solution:
     """Estimate all parameters of a layout.
@@ -118,7 +115,6 @@ def estimate(
         layout: the parameters.
         fixed: (N,) parameters that stay where they start.
         start: (N,) where to begin; zero if None.
-        divergence: keeps the inertias near the URDF's, if there are any.
         progress: called with the fraction that is done.
     """
     count = len(layout.parameters)
@@ -130,11 +126,9 @@ def estimate(
         rows, about = rows_of(segments, layout, x), x
         noise = {part.name: noise_of(part) for part in rows}
         blocks = _blocks(segments, layout, x, free, noise)
-        cost = Quadratic.of(blocks.total(), layout, x, divergence)
+        cost = Quadratic.of(blocks.total(), layout, x)
         covariance = cost.covariance(free)
         step = -covariance @ cost.g
-        if divergence is not None:
-            step *= divergence.longest_step(x, step)
         x = x + step
         progress(done / ITERATIONS)
         sigma = np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -163,16 +157,6 @@ def _blocks(
     return Blocks(np.array(labels), np.array(H), np.array(g))
 
 
-def _prior(layout: Layout, x: Array, divergence: Divergence | None) -> Normal:
-    """(N, N) Hessian and (N,) gradient of the prior."""
-    information = 1.0 / layout.priors**2  # of inertias: zero
-    gradient, hessian = information * x, np.diag(information)
-    if divergence is not None:
-        more_gradient, more_hessian = divergence.terms(x)
-        gradient, hessian = gradient + more_gradient, hessian + more_hessian
-    return hessian, gradient
-
-
 def labels_of(rows: Sequence[Flags]) -> Labels:
     """Labels of the blocks that instants (K,) of every segment belong to."""
     return np.concatenate(
@@ -195,12 +179,10 @@ class Quadratic:
     g: Array
 
     @classmethod
-    def of(
-        cls, data: Normal, layout: Layout, x: Array, divergence: Divergence | None = None
-    ) -> 'Quadratic':
+    def of(cls, data: Normal, layout: Layout, x: Array) -> 'Quadratic':
         """Add data, as the blocks of a solution x (N,) have it, and prior."""
-        hessian, gradient = _prior(layout, x, divergence)
-        return cls(x, data[0] + hessian, data[1] + gradient)
+        information = 1.0 / layout.priors**2
+        return cls(x, data[0] + np.diag(information), data[1] + information * x)
 
     def least(self, free: Flags) -> Array:
         """(…, N) where it is least; zero of what is not free (N,)."""
@@ -234,41 +216,17 @@ class Quadratic:
         return inverse
 
 
-def estimate_from(
-    data: Normal, layout: Layout, solution: Solution, free: Flags, divergence: Divergence | None
-) -> Array:
-    """(N,) what such data give; as `Quadratic.least`, but with the divergence as it is."""
-    if divergence is None:
-        return Quadratic.of(data, layout, solution.x).least(free)
-    H, g = data
-    chosen = np.ix_(free, free)
-    x: Array = np.where(free, solution.x, 0.0)
-    for _ in range(5):
-        hessian, gradient = _prior(layout, x, divergence)
-        slope = g + H @ (x - solution.x) + gradient
-        step = np.zeros(len(x))
-        step[free] = -np.linalg.solve((H + hessian)[chosen], slope[free])
-        x = x + divergence.longest_step(x, step) * step
-    return x
-
-
-def deviations(
-    blocks: Blocks,
-    layout: Layout,
-    solution: Solution,
-    free: Flags,
-    divergence: Divergence | None = None,
-) -> Array:
+def deviations(blocks: Blocks, layout: Layout, solution: Solution, free: Flags) -> Array:
     """(N,) standard deviations: the larger of bootstrap and curvature, zero of what is fixed.
 
     Few blocks tell little about their own scatter: as Student's t has it, the deviations are
     widened so that three of them hold as often as three of a normal distribution.
     """
     count = len(blocks.labels)
-    near = Quadratic.of(blocks.total(), layout, solution.x, divergence)
+    near = Quadratic.of(blocks.total(), layout, solution.x)
     curvature = np.sqrt(np.maximum(np.diag(near.covariance(free)), 0.0))
     few = float(scipy.stats.t.ppf(scipy.stats.norm.cdf(3.0), max(1, count - 1))) / 3.0
-    if count < 4 or divergence is not None:
+    if count < 4:
         return few * curvature
     random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
     counts = random.multinomial(count, chance, DRAWS).astype(float)

@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> None:
         metavar='GROUPS',
         help='what to correct, comma-separated: delays, imu_rotation, gyroscope_bias, '
         'accelerometer_bias, ft_offsets, ft_rotation, ft_scale, ft_matrix, units, '
-        'unit_places, payload, inertias (default: all but gains, unit_places and inertias; '
+        'unit_places, payload (default: all but gains and unit_places; '
         'ft_matrix if it predicts held-out motion better)',
     )
     parser.add_argument(

@@ -25,7 +25,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )
-    parser.add_argument('--plot', type=Path, metavar='FILE', help='draw the robot to a picture')
     add_json_option(parser)
     parser.add_argument('--all', action='store_true', help='show small parts, too')
     parser.set_defaults(run=run)
@@ -33,15 +32,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the model; 1 if it cannot be used."""
-    from izmp_dynamics.cli.model_view import (
-        folds,
-        hidden_links,
-        model_facts,
-        sensor_frames,
-        show_model,
-        show_problems,
-        write_picture,
-    )
+    from izmp_dynamics.cli.model_view import model_facts, show_model, show_problems
     from izmp_dynamics.cli.terminal import make_console, printable
     from izmp_dynamics.model.audit import audit
     from izmp_dynamics.model.robot_file import load_robot_file, robot_file_path
@@ -65,15 +56,10 @@ def run(options: argparse.Namespace) -> int:
         return 1
     root = options.root or (robot.root if robot is not None else None)
     model = load_model(urdf, root)
-    if options.plot is not None:
-        hidden = frozenset() if options.all else hidden_links(folds(model))
-        write_picture(options.plot, model, sensor_frames(model, robot, hidden), hidden)
     if options.json:
         facts = model_facts(model, robot)
         print(as_json({'usable': True, **facts, 'problems': problems}), end='')
         return 0
     show_model(console, model, robot, options.all)
     show_problems(console, problems)
-    if options.plot is not None:
-        console.print(f'Picture: {printable(str(options.plot))}', markup=False)
     return 0

@@ -1,11 +1,10 @@
-"""How `izmp model` shows a robot at q = 0, as text or picture: tree, joints, frames of sensors.
+"""How `izmp model` shows a robot at q = 0: tree, joints, frames of sensors.
 
 Parts of the tree that carry little are folded away.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,12 @@ class SensorFrame:
         link: its name.
         R: (3, 3) root_R_frame.
         p: (3,) its origin in the root frame [m].
-        polygon: (V, 2) corners of a sole in its frame [m]; None for others.
     """
 
     role: str
     link: str
     R: Array
     p: Array
-    polygon: Array | None = None
 
     @property
     def axes(self) -> tuple[str, str, str]:
@@ -79,9 +76,9 @@ def sensor_frames(
     zero = np.zeros(model.dof)
     frames = []
     if robot is not None:
-        for role, link, turn, polygon in _stated(model, robot):
+        for role, link, turn in _stated(model, robot):
             R, p = model.frame_pose(link, zero)
-            frames.append(SensorFrame(role, link, R @ turn, p, polygon))
+            frames.append(SensorFrame(role, link, R @ turn, p))
     bodies = {model.mount(frame.link).body for frame in frames} | {0}
     if robot is None or without_frame(robot):
         known = {frame.link for frame in frames}
@@ -118,22 +115,22 @@ def without_frame(robot: RobotFile) -> list[str]:
     return names
 
 
-def _stated(model: RobotModel, robot: RobotFile) -> Iterator[tuple[str, str, Array, Array | None]]:
-    """Role, link, how the sensor is turned against it, polygon."""
+def _stated(model: RobotModel, robot: RobotFile) -> Iterator[tuple[str, str, Array]]:
+    """Role, link, how the sensor is turned against it."""
     straight = np.eye(3)
     if robot.imu.frame and not robot.imu.from_position:
-        yield 'IMU', robot.imu.frame, from_rpy(robot.imu.rotation), None
+        yield 'IMU', robot.imu.frame, from_rpy(robot.imu.rotation)
     for k, sensor in enumerate(robot.accelerometers):
         if sensor.frame:
-            yield f'accelerometer {k}', sensor.frame, straight, None
+            yield f'accelerometer {k}', sensor.frame, straight
     if robot.position is not None:
-        yield 'position', robot.position.frame or model.root, straight, None
+        yield 'position', robot.position.frame or model.root, straight
     for foot in robot.feet:
         ball = '' if foot.radius is None else f' (ball, radius {1e3 * foot.radius:g} mm)'
-        yield f'sole of {foot.name}{ball}', foot.sole_frame, straight, np.array(foot.corners)
+        yield f'sole of {foot.name}{ball}', foot.sole_frame, straight
         if foot.wrench and foot.wrench.frame:
             turn = from_rpy(foot.wrench.rotation)
-            yield f'force sensor of {foot.name}', foot.wrench.frame, turn, None
+            yield f'force sensor of {foot.name}', foot.wrench.frame, turn
 
 
 MANY_JOINTS = 4
@@ -206,96 +203,6 @@ def _is_bare_end(segment: TreeSegment, children: Mapping[str, list[TreeSegment]]
     """Whether a link is fixed, without mass, and carries nothing."""
     massless = not segment.segment.getInertia().getMass()
     return segment.kind == 'fixed' and massless and segment.link not in children
-
-
-VIEWS = (('from the side', 0, 2), ('from the front', 1, 2), ('from above', 0, 1))
-"""Title, and the axes of the root to the right and up."""
-
-COLOURS = ('#c0392b', '#27803a', '#2d5fb4')
-"""Of the axes x, y and z."""
-
-AXIS_LENGTH = 0.08
-"""Length of the drawn axes, as part of the robot's largest extent [-]."""
-
-
-def write_picture(
-    path: Path,
-    model: RobotModel,
-    frames: Sequence[SensorFrame],
-    hidden: Collection[str] = (),
-) -> None:
-    """Draw a robot from three sides.
-
-    Args:
-        path: of the picture; its suffix says the format.
-        model: of the robot.
-        frames: that are drawn with their axes.
-        hidden: links that are not drawn.
-
-    Raises:
-        IzmpError: if the file cannot be written.
-        MissingDependencyError: if matplotlib is not installed.
-    """
-    from izmp_dynamics.pages.look import Canvas, save
-
-    q = np.zeros(model.dof)
-    links = [link for link in model.frame_names if link not in hidden]
-    places = {link: model.frame_pose(link, q)[1] for link in links}
-    points = np.array([*places.values(), *(frame.p for frame in frames)])
-    extent = float(np.ptp(points, axis=0).max()) or 1.0
-    figure = Canvas(figsize=(13.0, 7.0), layout='constrained')
-    for axes, (title, right, up) in zip(np.ravel(figure.subplots(1, 3)), VIEWS, strict=True):
-        axes.set(title=title, xlabel=f'{"xyz"[right]} [m]', ylabel=f'{"xyz"[up]} [m]')
-        axes.set_aspect('equal')
-        for segment in model.tree.segments:
-            if segment.link in hidden:
-                continue
-            ends = np.array([places[segment.parent], places[segment.link]])
-            axes.plot(ends[:, right], ends[:, up], color='#9a9a9a', linewidth=1.2)
-        com = model.com(q)
-        axes.plot(com[right], com[up], 'o', color='black', markersize=5)
-        axes.annotate('COM', com[[right, up]], (4, 4), textcoords='offset points', fontsize=7)
-        for frame in frames:
-            _draw(axes, frame, right, up, AXIS_LENGTH * extent)
-        _label(axes, frames, right, up, 0.02 * extent)
-    colours = ', '.join(
-        f'{axis} {name}' for axis, name in zip('xyz', ('red', 'green', 'blue'), strict=True)
-    )
-    figure.suptitle(
-        f"{model.name} at q = 0, in the frame of '{model.root}'; axes: {colours}", fontsize=10
-    )
-    save(figure, path, 130)
-
-
-def _draw(axes: Any, frame: SensorFrame, right: int, up: int, length: float) -> None:
-    """Draw the axes of a frame, and the outline of a sole."""
-    if frame.polygon is not None:
-        corners = np.column_stack([frame.polygon, np.zeros(len(frame.polygon))])
-        outline = np.vstack([corners, corners[:1]]) @ frame.R.T + frame.p
-        axes.plot(outline[:, right], outline[:, up], color='#b08a2e', linewidth=1.0)
-    for k, colour in enumerate(COLOURS):
-        tip = frame.p + length * frame.R[:, k]
-        axes.plot(
-            [frame.p[right], tip[right]], [frame.p[up], tip[up]], color=colour, linewidth=1.6
-        )
-
-
-def _label(axes: Any, frames: Sequence[SensorFrame], right: int, up: int, near: float) -> None:
-    """Write the names of the frames, those of one place together."""
-    places: dict[tuple[int, int], list[SensorFrame]] = {}
-    for frame in frames:
-        place = round(frame.p[right] / near), round(frame.p[up] / near)
-        places.setdefault(place, []).append(frame)
-    for found in places.values():
-        axes.annotate(
-            '\n'.join(frame.role or frame.link for frame in found),
-            found[0].p[[right, up]],
-            (3, -4),
-            textcoords='offset points',
-            fontsize=6.5,
-            color='#444444',
-            va='top',
-        )
 
 
 def show_model(
