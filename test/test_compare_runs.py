@@ -15,13 +15,10 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.compare.publish import caveats
 from izmp_dynamics.compare.result import PHASES, Result, Series, align, load_results, sampled
 from izmp_dynamics.compare.table import (
-    as_table,
-    escaped,
     of_all,
     of_strides,
     over_time,
     rows_of,
-    to_latex,
 )
 from izmp_dynamics.pages.rendering import StoreError, write_files
 
@@ -164,16 +161,6 @@ def test_what_cannot_be_aligned_is_refused(results, options, kind):
         align(results, **options)
 
 
-def test_latex_shows_any_text():
-    rows = rows_of([walk('a_1'), walk('b&%')], align([walk('a_1'), walk('b&%')]))
-    text = to_latex(rows, 'a_1 & more')
-    assert r'\caption{a\_1 \& more}' in text
-    assert r'b\&\%' in text
-    assert text.count(r'\\') == 1 + len(rows)
-    assert escaped('{~^|\\') == r'\{\textasciitilde{}\textasciicircum{}\textbar{}\textbackslash{}'
-    assert len(as_table(rows).texts()[0]) == 11
-
-
 def recorded(name, digest, state='stable', reason='inside'):
     """A result of a recording with this digest, and its verdict."""
     result = walk(name)
@@ -228,7 +215,6 @@ def test_the_command_writes_page_tables_and_pictures(result, tmp_path):
     others = [row['difference to the first'] for row in rows if row['result'] == EVIL]
     assert set(map(float, others)) == {0.0}
     assert {path.stem for path in out.glob('*.png')} == names
-    assert r'\begin{tabular}' in (out / 'table.tex').read_text()
 
 
 def test_margins_of_a_foot_of_unknown_place_are_not_compared(result, tmp_path):
@@ -242,7 +228,6 @@ def test_margins_of_a_foot_of_unknown_place_are_not_compared(result, tmp_path):
     note = 'unknown has no verdict: there is no publisher. Margins are not compared'
     assert outcome.out.startswith(f'Note: {note}')
     assert note in (tmp_path / 'page/index.html').read_text()
-    assert note in (tmp_path / 'page/table.tex').read_text()
     assert 'margin' not in (tmp_path / 'page/numbers.csv').read_text()
 
 

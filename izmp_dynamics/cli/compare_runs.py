@@ -13,7 +13,7 @@ def add_parser(subparsers: Any) -> None:
         'compare-runs',
         help='compare results of izmp replay on one page, with confidence bands',
         description='Compare results of izmp replay with the first of them, aligned by time or '
-        'by gait cycle: OUT/index.html, OUT/numbers.csv, OUT/table.tex (LaTeX) and a picture of '
+        'by gait cycle: OUT/index.html, OUT/numbers.csv and a picture of '
         'each quantity. To compare methods with the ground truth, see izmp compare.',
     )
     parser.add_argument(

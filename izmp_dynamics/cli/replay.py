@@ -50,36 +50,16 @@ def add_parser(subparsers: Any) -> None:
         help='limits that the recording must meet (as config/limits_example.yaml). OUT/expect.xml '
         '(JUnit) lists them; the exit status is 3 if one is not met; results are always written',
     )
-    parser.add_argument(
-        '--junit',
-        type=Path,
-        metavar='FILE',
-        help='with --expect: a copy of expect.xml outside OUT, also written if the recording '
-        'cannot be evaluated',
-    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate and say what came out."""
-    from izmp_dynamics.verdict.expect import junit_error, junit_xml
     from izmp_dynamics.verdict.summary import summary_lines
 
-    wrong = _wrong_usage(options)
-    if wrong:
-        print(f'izmp: error: {wrong}', file=sys.stderr)
-        return 2
-    # Whatever ends the process, no answer of an earlier run remains.
-    _write(options.junit, junit_error(str(options.bag), 'The evaluation did not finish.'))
-    try:
-        result = _evaluated(options)
-    except Exception as error:
-        _write(options.junit, junit_error(str(options.bag), str(error) or repr(error)))
-        raise
+    result = _evaluated(options)
     status = _state(result.expectations)
     met = sum(expectation.met for expectation in result.expectations)
-    text = junit_xml(str(options.bag), result.expectations, result.summary.verdict.text)
-    _write(options.junit, text)
     if not options.quiet:
         for note in result.notes:
             print(printable(f'Note: {note}'))
@@ -92,17 +72,6 @@ def run(options: argparse.Namespace) -> int:
         print(f'Report: {result.html}')
         print(f'Bag:    {result.bag}')
     return status
-
-
-def _wrong_usage(options: argparse.Namespace) -> str:
-    """What is wrong with the options for a CI; empty if nothing is."""
-    if options.junit is None:
-        return ''
-    if options.expect is None:
-        return '--junit needs --expect LIMITS.'
-    if options.junit.resolve().is_relative_to(options.output.resolve()):
-        return '--junit FILE is in OUT, which has expect.xml; choose another place.'
-    return ''
 
 
 def _evaluated(options: argparse.Namespace) -> 'ReplayResult':
@@ -136,13 +105,6 @@ def _state(expectations: 'Sequence[Expectation]') -> int:
         line = f'Not met: {expectation.name}. {expectation.sentence}'
         print(printable(line), file=sys.stderr)
     return NOT_MET if failed else 0
-
-
-def _write(path: Path | None, text: str) -> None:
-    from izmp_dynamics.files.place import write_whole
-
-    if path is not None:
-        write_whole(path, text.encode(errors='backslashreplace'))
 
 
 def _filter(text: str) -> dict[str, Any]:

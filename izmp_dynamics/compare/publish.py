@@ -1,4 +1,4 @@
-"""From folders of results to a page, with index.html, numbers.csv, table.tex and pictures."""
+"""From folders of results to a page, with index.html, numbers.csv and pictures."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ from izmp_dynamics.compare.table import (
     over_time,
     rows_of,
     shown,
-    to_latex,
 )
 from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.picture import Page, Picture, Table, Toned
@@ -113,10 +112,8 @@ def compare_runs(
         tables={'Verdicts and events': _verdicts(results)},
         appendix={'Numbers': shown(rows)},
     )
-    caption = ' '.join([f'{listed}, {_aligned(results, alignment)}.', *remarks])
     files = {
         'numbers.csv': to_csv(as_table(rows)),
-        'table.tex': to_latex(rows, caption).encode(),
         _PAGE: render(page, pictures).encode(),
     }
     for picture in pictures:

@@ -7,7 +7,7 @@
   all instants, up to the lag where noise begins (Geyer, 1992). Where the recording is shorter
   than five times this lag, there is no interval.
 
-Tables are for the page, as CSV, and as LaTeX.
+Tables are for the page and as CSV.
 """
 
 import math
@@ -139,12 +139,6 @@ HEADINGS = (
 _KNOWN = 0.9  # share of a stride that its mean needs
 _LARGE = 10.0  # from here on one decimal is shown, else three
 
-_LATEX = {
-    '\\': r'\textbackslash{}', '&': r'\&', '%': r'\%', '$': r'\$', '#': r'\#', '_': r'\_',
-    '{': r'\{', '}': r'\}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '−': '$-$',
-    '|': r'\textbar{}',
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Row:
@@ -238,27 +232,3 @@ def _cells(row: Row) -> tuple[str, ...]:
     spread = f'{mean} ± {deviation}'
     label = f'{row.label} [{row.unit}]'
     return label, row.result, str(row.count), spread, smallest, largest, compared
-
-
-def to_latex(rows: Sequence[Row], caption: str) -> str:
-    """Write a table for a paper; it needs the package booktabs."""
-    lines = [
-        r'\begin{table}',
-        r'  \centering',
-        f'  \\caption{{{escaped(caption)}}}',
-        r'  \begin{tabular}{llrrrrr}',
-        r'    \toprule',
-        '    quantity & result & $n$ & mean $\\pm\\,\\sigma$ & smallest & largest & '
-        'difference (95\\,\\%) \\\\',
-        r'    \midrule',
-    ]
-    for row in rows:
-        cells = (escaped(cell).replace('±', r'$\pm$').replace('–', '--') for cell in _cells(row))
-        lines.append(f'    {" & ".join(cells)} \\\\')
-    lines += [r'    \bottomrule', r'  \end{tabular}', r'\end{table}', '']
-    return '\n'.join(lines)
-
-
-def escaped(text: str) -> str:
-    """Write a text so that LaTeX shows it."""
-    return ''.join(_LATEX.get(letter, letter) for letter in text)
