@@ -7,16 +7,12 @@ each); nothing is tuned to them.
 
 import argparse
 import dataclasses
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
@@ -37,7 +33,6 @@ from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.model.settings import stated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_lab.simulation.noisy_signals import SENSOR_NOISE, SensorErrors, WrenchErrors, with_errors
@@ -51,7 +46,7 @@ HALF_WIDTH = 0.04
 """Of the filter with which an unseen walk is judged [s]: a bandwidth of 8 Hz."""
 
 NOISE = {'imu_noise': SENSOR_NOISE['xsens_mti20'], 'encoder_bits': 16}
-CASES = ('planted', 'draws', 'sway', 'time', 'workers', 'steps', 'walking', 'bowing')
+CASES = ('planted', 'draws', 'sway', 'time', 'steps', 'walking', 'bowing')
 
 
 class Bench:
@@ -221,32 +216,6 @@ def duration(bench: Bench) -> None:
     print(f'time: {length:.0f} s of walking: wall {wall:.0f} s, CPU {cpu:.0f} s')
 
 
-def workers(bench: Bench) -> None:
-    """The command on one and on four bags of a minute, with one and two workers."""
-    walk = WalkParameters(steps=125, stand=2.0)
-    run = simulate_walk(bench.robot, parameters=walk).run
-    bags = [bench.bag(run, drawn(np.random.default_rng(1))[0], seed) for seed in range(1, 5)]
-    robot = bench.folder / 'robot.yaml'
-    here = dataclasses.replace(bench.robot, urdf=str(bench.robot.urdf_path))
-    robot.write_text(yaml.safe_dump(stated(here)), encoding='utf-8')
-    place = bench.folder / 'result'
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'calibrate', '--quiet',
-               '--overwrite', '--robot', str(robot), '-o', str(place)]  # fmt: skip
-    for count in (1, 4):
-        for processes in (1, 2):
-            begin, before = time.perf_counter(), cpu_of_children()
-            own = [f'--workers={processes}', *map(str, bags[:count])]
-            subprocess.run([*command, *own], check=True)
-            wall, cpu = time.perf_counter() - begin, cpu_of_children() - before
-            print(f'workers: {count} min, {processes}: wall {wall:.0f} s, CPU {cpu:.0f} s')
-
-
-def cpu_of_children() -> float:
-    """CPU time of the processes that have ended [s]."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def prepared(folder: Path, robot: RobotFile) -> tuple[Rig, tuple[Segment, ...]]:
     """A real log."""
     return read_segments(folder, robot, load_model(robot.read_urdf(), robot.root))
@@ -302,7 +271,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         simulated = {
             'planted': lambda: planted(bench), 'draws': lambda: draws(bench, options.draws),
             'sway': lambda: sway(bench), 'time': lambda: duration(bench),
-            'workers': lambda: workers(bench),
         }  # fmt: skip
         for name, case in simulated.items():
             if name in options.only:

@@ -1,18 +1,15 @@
-"""A fleet under fire, how it scales, what a larger cluster would do, and how its page opens.
+"""A fleet under fire, how it scales, and how its page opens.
 
 Run: ``python benchmarks/bench_fleet.py [--bags 200] [--workers 2] [--kills 20] [--seed 1]
 [--only fire scaling page]``
 
 1. Short bags are evaluated while workers are killed (SIGKILL) at random; every row is compared
    with that of a single evaluation in this process, bit for bit.
-2. The same bags with one worker and with two: bags per second.
-3. The time of the command for a task, measured with tasks that do nothing and with rows that are
-   kept; and with it and the task times of 2 a simulation of 8 to 1000 workers.
-4. The page of 10 000 bags: how long writing it takes, and until it is ready in headless Chromium.
+2. The same bags with one worker and with two: bags per second, and the time of a row.
+3. The page of 10 000 bags: how long writing it takes, and until it is ready in headless Chromium.
 """
 
 import argparse
-import heapq
 import random
 import sqlite3
 import sys
@@ -27,11 +24,9 @@ import numpy as np
 import psutil
 from long_log import ROBOT, sensors
 from rich.console import Console
-from rich.table import Table
 
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.engine.cluster import Cluster, connected
-from izmp_dynamics.engine.tasks import outcomes
+from izmp_dynamics.engine.cluster import Cluster
 from izmp_dynamics.fleet.campaign import Record, run_fleet
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics
 from izmp_dynamics.fleet.robots import robot_digest
@@ -160,21 +155,6 @@ def _cpu_of_workers() -> float:
     return sum(each.user + each.system for each in times)
 
 
-def _nothing(number: int) -> int:
-    return number
-
-
-def scheduler_time(workers: int, tasks: int = 2000) -> float:
-    """Time that scheduler and client need for a task [s]."""
-    with connected(Cluster(workers), tasks) as client:
-        for _ in outcomes(client, _nothing, range(50)):
-            pass
-        begin = time.perf_counter()
-        for _ in outcomes(client, _nothing, range(tasks)):
-            pass
-        return (time.perf_counter() - begin) / tasks
-
-
 def result_time(logs: Path, folder: Path) -> float:
     """Time that keeping the row of a task needs [s], as the command does between two others."""
     digest = robot_digest(ROBOT)
@@ -187,44 +167,8 @@ def result_time(logs: Path, folder: Path) -> float:
         return (time.perf_counter() - begin) / len(tasks)
 
 
-def simulated(seconds: Sequence[float], bags: int, workers: int, overhead: float) -> float:
-    """Time of a campaign [s]: the command hands the next bag to a free worker, one at a time.
-
-    Args:
-        seconds: times of tasks, drawn from at random.
-        bags: number of tasks.
-        workers: number of workers.
-        overhead: time of the command for a task [s].
-    """
-    tasks = np.random.default_rng(1).choice(seconds, bags)
-    free = [0.0] * workers
-    scheduler = 0.0
-    for task in sorted(tasks, reverse=True):
-        scheduler = max(scheduler, free[0]) + overhead
-        heapq.heapreplace(free, scheduler + task)
-    return max(free)
-
-
-def simulation(seconds: Sequence[float], overhead: float) -> Table:
-    """Part 3: times and speed-ups, by the length of the evaluation of a bag."""
-    table = Table(title='Simulated: 10 000 bags, by the length of their evaluation')
-    table.add_column('workers', justify='right')
-    scales = (1.0, 10.0, 60.0)
-    for scale in scales:
-        median = scale * float(np.median(seconds))
-        table.add_column(f'{median:.1f} s: time, speed-up', justify='right')
-    for workers in (1, 8, 32, 128, 512, 1000):
-        cells = []
-        for scale in scales:
-            tasks = [scale * each for each in seconds]
-            alone, many = (simulated(tasks, 10_000, n, overhead) for n in (1, workers))
-            cells.append(f'{many:.0f} s, {alone / many:.0f} ×')
-        table.add_row(str(workers), *cells)
-    return table
-
-
 def page_times(folder: Path, bags: int = 10_000, times: int = 5) -> tuple[float, list[float]]:
-    """Part 4: to write the page, and from navigation to the finished page, a few times [s]."""
+    """Part 3: to write the page, and from navigation to the finished page, a few times [s]."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from test.chromium import chromium
     from test.fleet_rows import rows_of_many
@@ -272,13 +216,8 @@ def main() -> None:
                 f'{1e3 * two.command:.0f} ms with two: two cores of their own would do '
                 f'{borne:.2f} bags/s, {borne * one.worker:.2f} × what one worker can'
             )
-            scheduler = scheduler_time(options.workers)
             results = result_time(folder / 'logs', folder / 'rows')
-            console.print(
-                f'The command per task: {1e3 * scheduler:.2f} ms for scheduler and client, '
-                f'{1e3 * results:.2f} ms for its row'
-            )
-            console.print(simulation(seconds, scheduler + results))
+            console.print(f'The command takes {1e3 * results:.2f} ms for the row of a bag')
         if 'page' in options.only:
             written, times = page_times(folder)
             console.print(

@@ -14,14 +14,12 @@ import pytest
 
 pytest.importorskip('distributed', reason='the engine is Dask')
 
-import dask
 import distributed
 
 from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
-from izmp_dynamics.engine.tasks import outcomes, results
+from izmp_dynamics.engine.tasks import outcomes
 
-from .credentials import configured
 from .raising import raising
 
 
@@ -61,16 +59,9 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     with connected(Cluster(1), 4) as client:
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
-        with (
-            dask.config.set(configured(client.security)),
-            connected(Cluster(scheduler=client.scheduler.address), 1) as other,
-        ):
-            found |= dict(outcomes(other, _behave, [15]))
-        with raising(ClusterError, 'process_lost'):
-            results(client, _behave, [1])
     assert found.pop(1).kind == 'process_lost'
     assert str(found.pop(2)) == 'always'
-    assert found == {number: 10 * number for number in range(3, 16)}
+    assert found == {number: 10 * number for number in range(3, 15)}
     assert 'free variable' not in caplog.text
 
 
@@ -82,11 +73,6 @@ def test_who_has_no_credentials_is_refused(shared):
         for place, known in ((address.replace('tls', 'tcp'), {}), (address, stranger)):
             with pytest.raises(OSError, match=r'handshake|[Cc]losed|TLS|connect'):
                 asyncio.run(distributed.core.connect(place, timeout=2, **known))
-    with (
-        raising(ClusterError, 'no_credentials'),
-        connected(Cluster(scheduler=shared.scheduler.address), 1),
-    ):
-        pass
     ports = [*info['services'].values()]
     ports += [worker['services']['dashboard'] for worker in info['workers'].values()]
     for port in ports:
@@ -100,23 +86,6 @@ def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkey
     monkeypatch.setattr('izmp_dynamics.engine.cluster.CHECKED', 0.5)
     with connected(Cluster(1), 1) as client:
         assert dict(outcomes(client, _behave, [30, 5])) == {30: 300, 5: 50}
-
-
-def _refused(number):
-    """Ten times a number; 30 kills the worker, once; 5 and 6 are refused."""
-    if number in (5, 6):
-        raise ValueError(f'{number} is refused')
-    return _behave(number)
-
-
-@pytest.mark.parametrize('workers', [0, 2])
-def test_results_are_in_the_order_of_the_items(shared, workers):
-    """Also without workers, in this process, where nothing is killed."""
-    client, done, last = shared if workers else None, [], 30 if workers else 60
-    assert results(client, _refused, [10, 7, 7, last], done.append) == [100, 70, 70, 10 * last]
-    assert done == [0.25, 0.5, 0.75, 1.0]
-    with pytest.raises(ValueError, match='5 is refused'):
-        results(client, _refused, [10, 5, 6, 20])
 
 
 def _zero_alone(number):

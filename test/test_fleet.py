@@ -306,19 +306,12 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
-        (['--scheduler', 'tcp://127.0.0.1:9'], "No Dask scheduler answers at 'tcp://127.0.0.1:9'"),
         (['--memory', 'much'], 'processes cannot be started'),
         (['--memory', '100MB'], "a memory of '100MB' is too small; 400 MB are the least."),
     ],
 )
-def test_a_cluster_that_is_not_there_is_a_sentence(
-    options, sentence, logs, robot, tmp_path, monkeypatch, caplog
-):
-    caplog.set_level('INFO')
-    monkeypatch.setattr('izmp_dynamics.engine.cluster.START_TIME', 0.5)
-    monkeypatch.setattr('izmp_dynamics.engine.cluster.SAID_AFTER', 0.0)
+def test_a_memory_that_cannot_be_is_a_sentence(options, sentence, logs, robot, tmp_path):
     outcome = izmp('fleet', logs, '--robot', robot, '-o', tmp_path / 'out', *options)
     assert outcome.status == 1
     assert sentence in outcome.err
-    assert ('Waiting for the scheduler' in caplog.text) == ('--scheduler' in options)
     assert 'Traceback' not in outcome.err

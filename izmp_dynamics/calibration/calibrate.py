@@ -1,12 +1,9 @@
 """`calibrate`: recordings of a walking robot in, a robot file that agrees with Newton out."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import cache, partial
+from functools import cache
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
@@ -27,8 +24,6 @@ from izmp_dynamics.calibration.residuals import Terms
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
 from izmp_dynamics.diagnosis.filter_choice import with_filter
 from izmp_dynamics.diagnosis.units import unit_findings
-from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
-from izmp_dynamics.engine.tasks import results
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import read_urdf
@@ -55,7 +50,6 @@ def estimate_corrections(
     groups: Sequence[str] | None = None,
     find_ft_frame: bool = False,
     payload_link: str | None = None,
-    cluster: Cluster = HERE,
     progress: Progress = lambda fraction: None,
 ) -> Calibration:
     """Estimate the errors of sensors and model.
@@ -68,16 +62,12 @@ def estimate_corrections(
         find_ft_frame: whether force sensors that are turned by right angles, or have the other
             sign, are corrected; otherwise they are refused.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
-        cluster: where the recordings are read, one each at a time; this process does the rest.
-            The result is the same bit for bit on processors of one kind, if BLAS has one thread
-            in this process as in the workers (OPENBLAS_NUM_THREADS=1).
         progress: called with the fraction that is done.
 
     Raises:
         CalibrationError: if no recording holds signals for long enough, if the groups are
             unobservable with these sensors, or if a force sensor is turned.
         UnknownNameError: if there is no such group or link.
-        ClusterError: if the cluster cannot be used.
         IzmpError: if bag, robot file or URDF cannot be used.
     """
     wanted = None if groups is None else check_groups(tuple(groups))
@@ -86,28 +76,24 @@ def estimate_corrections(
     links = link_inertias(model)
     heavy = payload_link or max(links, key=lambda link: float(link.theta[0])).link
     notes: list[str] = []
-    places = bags if cluster.scheduler is None else [os.path.abspath(bag) for bag in bags]
-    here = is_here(cluster, len(bags))
-    with nullcontext() if here else connected(cluster, len(bags)) as client:
-        rig, segments = _prepared(places, robot, model, client, lambda f: progress(0.1 * f))
-        as_stated, original = robot, None
-        slower = cache(lambda: _prepared(places, as_stated, model, client, cutoff=CUTOFFS[1])[1])
-        turned, found = with_mountings(robot, rig, segments, slower)
-        if turned != robot and not find_ft_frame:
-            raise CalibrationError(
-                f'{" ".join(found)} What is estimated would hide that: calibrate with '
-                '--find-ft-frame, or state rotation and sign in the robot file.',
-                kind='force_sensor_turned',
-            )
-        if find_ft_frame:
-            notes = found
-        turned, more = _with_units(turned, rig, segments)
-        notes += more
-        if turned != robot:
-            robot, original = turned, segments
-            rig, segments = _prepared(places, robot, model, client)
-        chosen = partial(with_filter, robot=robot, model=model)
-        (passed,) = results(client, chosen, places[:1])  # nodes do not choose one
+    rig, segments = _prepared(bags, robot, model, lambda f: progress(0.1 * f))
+    as_stated, original = robot, None
+    slower = cache(lambda: _prepared(bags, as_stated, model, cutoff=CUTOFFS[1])[1])
+    turned, found = with_mountings(robot, rig, segments, slower)
+    if turned != robot and not find_ft_frame:
+        raise CalibrationError(
+            f'{" ".join(found)} What is estimated would hide that: calibrate with '
+            '--find-ft-frame, or state rotation and sign in the robot file.',
+            kind='force_sensor_turned',
+        )
+    if find_ft_frame:
+        notes = found
+    turned, more = _with_units(turned, rig, segments)
+    notes += more
+    if turned != robot:
+        robot, original = turned, segments
+        rig, segments = _prepared(bags, robot, model)
+    passed = with_filter(bags[0], robot, model)  # nodes do not choose one
     best = best_candidate(
         rig, segments, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
     )
@@ -169,14 +155,17 @@ def _prepared(
     bags: Sequence[str | PathLike[str]],
     robot: RobotFile,
     model: RobotModel,
-    client: Any,
     progress: Progress = lambda fraction: None,
     cutoff: float | None = None,
 ) -> tuple[Rig, list[Instants]]:
-    task = partial(_read, robot=robot, model=model, cutoff=cutoff)
-    read = results(client, task, bags, progress)
-    segments = [instants for _, parts in read for instants in parts]
-    rig = read[-1][0] if read else None
+    """Read the recordings and prepare their segments."""
+    links = link_inertias(model)
+    cutoff = cutoff or (POSE_CUTOFF if robot.imu.from_position else CUTOFF)
+    rig, segments = None, []
+    for number, bag in enumerate(bags, 1):
+        rig, parts = read_segments(bag, robot, model)
+        segments += [prepare(part, rig, links, cutoff) for part in parts]
+        progress(number / len(bags))
     if rig is None or not segments:
         raise CalibrationError(
             'There is nothing to calibrate from: in no recording do joints, '
@@ -210,16 +199,6 @@ def _prepared(
             feet=tuple(points),
         )
     return rig, segments
-
-
-def _read(
-    bag: str | PathLike[str], robot: RobotFile, model: RobotModel, cutoff: float | None
-) -> tuple[Rig, list[Instants]]:
-    """Read a recording and prepare its segments."""
-    rig, parts = read_segments(bag, robot, model)
-    links = link_inertias(model)
-    cutoff = cutoff or (POSE_CUTOFF if robot.imu.from_position else CUTOFF)
-    return rig, [prepare(part, rig, links, cutoff) for part in parts]
 
 
 def _with_units(

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
 from izmp_dynamics.cli.terminal import (
     add_json_option,
     add_output_options,
@@ -51,7 +50,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--payload-link', metavar='LINK', help='link with a payload (default: the heaviest link)'
     )
-    add_cluster_options(parser, '--workers', 1)
     add_json_option(parser)
     parser.set_defaults(run=run)
 
@@ -72,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
             groups=options.only,
             find_ft_frame=options.find_ft_frame,
             payload_link=options.payload_link,
-            cluster=cluster_of(options),
             progress=progress,
         )
         result = write_calibration(calibration, options.output, options.overwrite)

@@ -1,24 +1,22 @@
-"""Options that state where work is done, for `izmp fleet`, `experiments` and `calibrate`."""
+"""Options that state where work is done, for `izmp fleet` and `experiments`."""
 
 import argparse
 from typing import Any
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
-    """Add the processes here and their memory, the address of a scheduler.
+    """Add the processes and their memory.
 
     Args:
         parser: gets the options.
         name: of the option for the processes, e.g. '--workers'.
         default: number of processes; None for one per core.
     """
-    where = parser.add_mutually_exclusive_group()
     shown = 'one per core' if default is None else default
-    where.add_argument(
+    parser.add_argument(
         name, dest='workers', type=at_least(1), default=default, metavar='N',
         help=f'processes on this computer (default: {shown})',
     )  # fmt: skip
-    where.add_argument('--scheduler', metavar='ADDRESS', help='of a Dask scheduler to use instead')
     parser.add_argument(
         '--memory',
         metavar='SIZE',
@@ -30,7 +28,7 @@ def cluster_of(options: argparse.Namespace) -> Any:
     """Return the `Cluster` that the options state."""
     from izmp_dynamics.engine.cluster import Cluster
 
-    return Cluster(options.workers, options.memory, options.scheduler)
+    return Cluster(options.workers, options.memory)
 
 
 def at_least(least: int) -> Any:

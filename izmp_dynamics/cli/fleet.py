@@ -12,9 +12,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         'fleet',
         help='evaluate many recordings: a table and a page, worst first',
-        description='Evaluate many rosbag2 recordings as `izmp replay` does, on all cores or on a '
-        'cluster (Dask): OUT/fleet.html, OUT/fleet.parquet and OUT/fleet.json with a row per bag. '
-        'After an interruption, run the same command again to resume.',
+        description='Evaluate many rosbag2 recordings as `izmp replay` does, on all cores: '
+        'OUT/fleet.html, OUT/fleet.parquet and OUT/fleet.json with a row per bag. After an '
+        'interruption, run the same command again to resume.',
     )
     parser.add_argument(
         'logs',

@@ -1,1 +1,1 @@
-"""Many tasks in processes of this computer or on a cluster (Dask), for fleets and experiments."""
+"""Many tasks in processes of this computer (Dask), for fleets and experiments."""

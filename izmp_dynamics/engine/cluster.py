@@ -1,4 +1,4 @@
-"""Where tasks are done: processes of this computer, or a Dask scheduler's workers."""
+"""Where tasks are done: in this process, or in several of this computer."""
 
 import asyncio
 import logging
@@ -15,14 +15,8 @@ from izmp_dynamics.base.errors import ClusterError
 from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 
-PURPOSE = 'Work in several processes or on a cluster'
+PURPOSE = 'Work in several processes'
 """What the libraries are needed for, as the beginning of a sentence."""
-
-START_TIME = 60.0
-"""Time within which a scheduler must answer [s]."""
-
-SAID_AFTER = 3.0
-"""Time after which it is said that a scheduler is waited for [s]."""
 
 CHECKED = 5.0
 """Time between two looks for workers that ended for good [s]."""
@@ -51,17 +45,15 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """Which cluster: processes of this computer, or a scheduler.
+    """Processes of this computer.
 
     Attributes:
-        workers: number of processes here; None for as many as cores and memory allow.
+        workers: number of processes; None for as many as cores and memory allow.
         memory: of each of them, e.g. '2GB'; None shares out the memory of this computer.
-        scheduler: address of a Dask scheduler, e.g. 'tcp://head:8786'.
     """
 
     workers: int | None = None
     memory: str | None = None
-    scheduler: str | None = None
 
 
 HERE = Cluster(workers=1)
@@ -70,8 +62,6 @@ HERE = Cluster(workers=1)
 
 def is_here(cluster: Cluster, tasks: int) -> bool:
     """Whether this process does the work itself: one is enough, or Dask is not installed."""
-    if cluster.scheduler is not None:
-        return False
     if cluster.workers == 1 or tasks <= 1:
         return True
     if find_spec('distributed') is None:
@@ -88,11 +78,11 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
     """Give a `distributed.Client`; what was started for it ends with the block.
 
     Args:
-        cluster: which.
+        cluster: how many, and their memory.
         tasks: how many there are; more processes are not started.
 
     Raises:
-        ClusterError: it cannot be reached or started.
+        ClusterError: they cannot be started.
         MissingDependencyError: its library is not installed.
         KeyboardInterrupt: Ctrl-C, also while processes start, who leave it to this one.
     """
@@ -103,38 +93,12 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
         # what they say of workers that die, and of requests that Ctrl-C interrupts, is known
         for name in ('distributed', 'distributed.client', 'tornado', 'tornado.application'):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        if cluster.scheduler is not None:
-            client = stack.enter_context(_client(distributed, cluster.scheduler))
-        else:
-            with held_back():
-                own = _started(distributed, cluster, tasks)
-                stack.enter_context(_kept_up(own))
-                client = distributed.Client(own)
-                stack.callback(_close, client)
+        with held_back():
+            own = _started(distributed, cluster, tasks)
+            stack.enter_context(_kept_up(own))
+            client = distributed.Client(own)
+            stack.callback(_close, client)
         yield client
-
-
-def _client(distributed: Any, address: str) -> Any:
-    waiting = f"Waiting for the scheduler at '{address}', for {START_TIME:.0f} s at most ..."
-    said = threading.Timer(SAID_AFTER, _log.info, [waiting])
-    said.daemon = True
-    said.start()
-    try:
-        return distributed.Client(address, timeout=START_TIME)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ClusterError(
-            f"No Dask scheduler answers at '{address}'; start one with `dask scheduler` and give "
-            f'the address that it prints, e.g. tcp://head:8786.',
-            kind='no_scheduler', address=address,
-        ) from error  # fmt: skip
-    except TypeError as error:  # of a tls:// address alone
-        raise ClusterError(
-            f"The scheduler at '{address}' wants credentials; name ca-file, client.cert and "
-            "client.key below distributed.comm.tls in Dask's configuration (docs/fleet.md).",
-            kind='no_credentials', address=address,
-        ) from error  # fmt: skip
-    finally:
-        said.cancel()
 
 
 def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:

@@ -1,4 +1,4 @@
-"""Tasks on a cluster: a stream of outcomes, whatever happens to the workers.
+"""Tasks in several processes: a stream of outcomes, whatever happens to the workers.
 
 The engine knows nothing of bags or studies. A worker that dies loses nothing: what it had not
 handed over is done again elsewhere. A task that raises is tried again, and at last gives its
@@ -15,7 +15,7 @@ from izmp_dynamics.engine.cluster import PURPOSE
 from izmp_dynamics.files.libraries import library
 
 AT_A_TIME = 4000
-"""Tasks that the scheduler knows at a time: enough for a thousand workers."""
+"""Tasks that the scheduler knows at a time."""
 
 T = TypeVar('T')
 R = TypeVar('R')
@@ -27,9 +27,8 @@ def outcomes(
     tasks: Sequence[T],
     retries: int = 0,
     needs: Callable[[T], Iterable[T]] = lambda task: (),
-    given: Callable[[T], Iterable[Any]] = lambda task: (),
 ) -> Iterator[tuple[T, R | Exception]]:
-    """Do tasks on a cluster; yield each with its result, or with the exception that it ended with.
+    """Do tasks; yield each with its result, or with the exception that it ended with.
 
     Args:
         client: `distributed.Client`.
@@ -37,7 +36,6 @@ def outcomes(
         tasks: each once, hashable, in the order in which they are begun.
         retries: how often a task that raises is tried again.
         needs: which of the tasks must have ended before this one begins.
-        given: what the function takes beside the task; of a future, the result.
 
     Yields:
         The tasks in the order in which they end.
@@ -57,7 +55,7 @@ def outcomes(
     while order.is_active():
         while waiting and len(running) < at_a_time:
             task = waiting.popleft()
-            future = client.submit(function, task, *given(task), pure=False, retries=retries)
+            future = client.submit(function, task, pure=False, retries=retries)
             running[future] = task
             ended.add(future)
         future = next(ended)
@@ -85,42 +83,3 @@ def _outcome(future: Any) -> Any:
             'with --memory, and take fewer of them.',
             kind='process_lost',
         )
-
-
-def results(
-    client: Any,
-    function: Callable[[T], R],
-    items: Sequence[T],
-    progress: Callable[[float], None] = lambda fraction: None,
-) -> list[R]:
-    """Apply a function to items; give the results in their order.
-
-    Args:
-        client: `distributed.Client`; None for this process.
-        function: importable on the workers.
-        items: what it takes.
-        progress: called with the fraction that is done.
-
-    Raises:
-        ClusterError: the connection to the scheduler is lost, or all workers that did a task died.
-        Exception: what the function raises; of several items, for the first of them.
-    """
-    ended: Iterator[tuple[int, Any]] = enumerate(map(function, items))
-    if client is not None:
-        numbers = range(len(items))
-        ended = outcomes(client, _apply, numbers, given=lambda k: (function, items[k]))
-    found: dict[int, Any] = {}
-    ordered: list[R] = []
-    for done, (number, outcome) in enumerate(ended, 1):
-        found[number] = outcome
-        progress(done / len(items))
-        while len(ordered) in found:
-            first = found.pop(len(ordered))
-            if isinstance(first, Exception):
-                raise first
-            ordered.append(first)
-    return ordered
-
-
-def _apply(_: int, function: Callable[[T], R], item: T) -> R:
-    return function(item)

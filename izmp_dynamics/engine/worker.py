@@ -1,6 +1,6 @@
 """Ctrl-C while processes are at work: the parent acts on it, workers leave it to the parent.
 
-Every worker loads this module first (`dask worker --preload izmp_dynamics.engine.worker`).
+Every worker loads this module first.
 """
 
 import contextlib

@@ -196,7 +196,7 @@ def run_fleet(
         places: where they are; see `find_bags`.
         robots: rules for their robot files; see `RobotFiles`.
         folder: of the results; those of an earlier run in it are kept and added to.
-        cluster: where the work is done.
+        cluster: the processes that do the work.
         reports: write the full report of every bag as well.
         progress: called with what is done.
 
@@ -263,13 +263,6 @@ def _evaluate_all(
 def _done(task: Task, outcome: Done | Exception) -> Done:
     """What came out; a row with the error for a task that failed for a reason outside the bag."""
     if isinstance(outcome, Done):
-        if outcome.row['code'] != code_digest():
-            raise FleetError(
-                f"The worker on '{outcome.row['host']}' runs another version of izmp_dynamics, "
-                'numpy, scipy or numba than this command; install the same ones on all computers '
-                'of the cluster.',
-                kind='other_version', host=outcome.row['host'],
-            )  # fmt: skip
         return outcome
     if isinstance(outcome, ClusterError):
         kind, said = outcome.kind, str(outcome)

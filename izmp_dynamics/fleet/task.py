@@ -125,9 +125,8 @@ def _evaluated(bag: Path, task: Task) -> Evaluation:
 def _require_same_robot(task: Task) -> None:
     if digest_if_usable(Path(task.robot)) != task.robot_sha256:
         raise FleetError(
-            f"On '{socket.gethostname()}', the robot file '{task.robot}' with its URDF is not the "
-            'one that the command has read; have the same files on all computers, do not change '
-            'them meanwhile, and run the command again.',
+            f"The robot file '{task.robot}' or its URDF has changed meanwhile; run the command "
+            'again.',
             kind=_OTHER_ROBOT, path=task.robot,
         )  # fmt: skip
 

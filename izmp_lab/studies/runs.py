@@ -1,6 +1,6 @@
 """Runs of a study: functions of parameters, each done once, after those that it needs.
 
-They are done in this process, in several, or on a cluster. Finished runs are kept, so a study that
+They are done in this process or in several. Finished runs are kept, so a study that
 was interrupted goes on where it stopped.
 """
 
@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import time
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -54,9 +53,6 @@ class RobotKey:
 
 
 Arrays = dict[str, np.ndarray]
-
-APPEARS = 60.0
-"""Time within which a file that another computer wrote is seen here [s]."""
 
 Progress = Callable[[float], None]
 """Called with the fraction that is done."""
@@ -182,7 +178,7 @@ def perform_all(
     Args:
         runs: what is wanted.
         store: keeps the results; what it has is not done again.
-        cluster: where; its computers must reach the store by the same path.
+        cluster: the processes that do them.
         progress: called with the fraction that is done.
 
     Raises:
@@ -195,7 +191,7 @@ def perform_all(
     done = effort - sum(run.effort for run in waiting)
     progress(done / effort)
     here = is_here(cluster, len(waiting))
-    ended = _here(waiting, store) if here else _on_cluster(waiting, store, cluster)
+    ended = _here(waiting, store) if here else _in_processes(waiting, store, cluster)
     with closing(ended):
         for run in ended:
             done += run.effort
@@ -221,7 +217,9 @@ def _here(runs: Sequence[Run], store: Store) -> Generator[Run, None, None]:
         yield run
 
 
-def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generator[Run, None, None]:
+def _in_processes(
+    runs: Sequence[Run], store: Store, cluster: Cluster
+) -> Generator[Run, None, None]:
     missing = set(runs)
     keep = functools.partial(_keep, store=Store(store.folder.absolute()))
     with connected(cluster, len(runs)) as client:
@@ -230,25 +228,8 @@ def _on_cluster(runs: Sequence[Run], store: Store, cluster: Cluster) -> Generato
         ):
             if isinstance(outcome, Exception):
                 raise outcome
-            if not _appears(run, store):
-                raise StoreError(
-                    f"A worker keeps its results elsewhere than in '{store.folder}', or has other "
-                    'code; all computers of the cluster need the same folder and the same version '
-                    'of izmp_dynamics.',
-                    kind='kept_elsewhere', folder=store.folder,
-                )  # fmt: skip
             yield run
 
 
 def _keep(run: Run, store: Store) -> None:
     perform(run, store)
-
-
-def _appears(run: Run, store: Store) -> bool:
-    """Whether a run is kept, or soon is: NFS remembers for a while what was not there."""
-    end = time.monotonic() + APPEARS
-    while not store.path(run).is_file():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.5)
-    return True

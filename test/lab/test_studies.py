@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.base.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.engine.cluster import Cluster, connected
+from izmp_dynamics.engine.cluster import Cluster
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
@@ -38,7 +38,6 @@ from izmp_lab.studies.paper.trial import (
 from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
 from izmp_lab.studies.tipping_arm import arm_of_wrench
 
-from ..credentials import configured
 from ..raising import raising
 from .walking import ROBOT_FILE
 
@@ -299,13 +298,10 @@ def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
     assert [path.name.partition('-')[0] for path in tmp_path.iterdir()] == ['add']
 
 
-@pytest.fixture(scope='module')
-def cluster():
-    """Two processes that wait for runs."""
+def test_runs_are_shared_among_processes(tmp_path):
     pytest.importorskip('distributed')
-    dask = pytest.importorskip('dask')
-    with connected(Cluster(2), 2) as client, dask.config.set(configured(client.security)):
-        yield Cluster(scheduler=client.scheduler.address)
+    perform_all([sum_of(1, 2), sum_of(3, 4)], Store(tmp_path), Cluster(2))
+    assert perform(sum_of(3, 4), Store(tmp_path)).sum == 7
 
 
 def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
@@ -314,15 +310,6 @@ def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, c
     perform_all(runs, Store(tmp_path), Cluster(2))
     assert perform(runs[1], Store(tmp_path)).sum == 7
     assert 'pip install distributed' in caplog.text
-
-
-def test_a_worker_that_has_other_code_is_a_sentence(tmp_path, monkeypatch, cluster):
-    perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
-    assert perform(sum_of(1, 2), Store(tmp_path)).sum == 3
-    monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
-    monkeypatch.setattr(runs_module, 'APPEARS', 0.0)
-    with raising(StoreError, 'kept_elsewhere', folder=tmp_path):
-        perform_all([sum_of(1, 2)], Store(tmp_path), cluster)
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
