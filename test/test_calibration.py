@@ -12,7 +12,7 @@ import yaml
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
-from izmp_dynamics.calibration.calibrate import CalibrationError, _read, estimate_corrections
+from izmp_dynamics.calibration.calibrate import CalibrationError, _prepared, estimate_corrections
 from izmp_dynamics.calibration.choice import (
     LEAST_LAG,
     Candidate,
@@ -382,7 +382,7 @@ def test_where_fast_motion_leaves_a_mounting_open_the_slower_decides(walks, robo
         turn = WrenchErrors(rotation=(0.0, 0.0, np.pi / 2), noise=noise)
         errors = SensorErrors(feet={'l_foot': turn}, **NOISE)
         turned = recorded(walks['straight'], robot, tmp_path / str(noise), errors)
-        found.append(_read(turned, robot, model, None))
+        found.append(_prepared([turned], robot, model))
     (rig, fast), (_, slow) = found
     for slower, angle in ((fast, 0.0), (slow, np.pi / 2)):
         corrected, sentences = with_mountings(robot, rig, fast, lambda given=slower: given)
