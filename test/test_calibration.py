@@ -559,7 +559,7 @@ def test_what_is_no_larger_than_its_deviation_is_not_corrected(steps):
     solution, bias = estimate([instants], layout), layout.of_group('accelerometer_bias')
     size, every = np.abs(solution.x), np.ones(len(solution.x), dtype=bool)
     sigma = np.where(bias, 1.1 * size, 0.01 * size)
-    candidate = Candidate(layout, None, every, sigma, every, solution=solution)
+    candidate = Candidate(layout, every, sigma, every, solution=solution)
     found = finished(candidate, [instants])
     assert not found.free[bias].any()
     assert not found.solution.x[bias].any()
