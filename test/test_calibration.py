@@ -579,7 +579,7 @@ def test_a_part_is_predicted_by_the_groups_that_the_others_chose():
         return Trial((before,) * 4, (after,) * 4, nothing_needed=False)
 
     first, second = (
-        Candidate(None, None, one, one, one, None, trial(whole), tuple(map(trial, without)))
+        Candidate(None, one, one, one, None, trial(whole), tuple(map(trial, without)))
         for whole, without in ((0.8, [0.5] * 4), (0.4, [0.4, 0.4, 0.4, 0.9]))
     )
     best = best_of([first, second])
