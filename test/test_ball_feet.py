@@ -70,7 +70,9 @@ def test_the_izmp_is_the_cop_and_the_margin_is_known(rig, carries, com, slope):
     stance = stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope, turn=TURN)
     found = results(rig, stance)
     assert len(found.stamps) > 20
-    np.testing.assert_array_equal(found.ground.loaded, np.tile(carries, (len(found.stamps), 1)))
+    np.testing.assert_array_equal(
+        found.ground.feet.loaded, np.tile(carries, (len(found.stamps), 1))
+    )
     slopes = np.cross(found.ground.plane.normal, stance.normal)
     sine = 0.0 if carries is not TROT else np.linalg.norm(slopes[0])
     assert (sine > 0.1) == (carries is TROT and slope is SLOPE)
@@ -119,7 +121,7 @@ def test_normal_forces_and_contact_alone_do_what_six_axes_do(carries, com, slope
         folder.mkdir()
         found = evaluate(Evaluator(scalar_feet(folder, key)), [signals])
         found = found.select(np.isfinite(found.wrenches['mr_ad'][:, 0]))
-        np.testing.assert_array_equal(found.ground.loaded, expected.ground.loaded)
+        np.testing.assert_array_equal(found.ground.feet.loaded, expected.ground.feet.loaded)
         near = {'rtol': 0, 'atol': 1e-6}
         np.testing.assert_allclose(found.margins['mr_ad'], expected.margins['mr_ad'], **near)
         if key == 'force':
@@ -128,7 +130,7 @@ def test_normal_forces_and_contact_alone_do_what_six_axes_do(carries, com, slope
                 np.testing.assert_allclose(foot.normal_force, loads[k], atol=1e-6)
         else:
             assert 'cop' not in found.points
-            np.testing.assert_allclose(found.ground.shares.sum(axis=1), 1.0)
+            np.testing.assert_allclose(found.ground.feet.shares.sum(axis=1), 1.0)
 
 
 def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_path):
@@ -138,8 +140,10 @@ def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_p
         signals[f'feet[{leg}]'].values[:] = [0.0, 0.0, loaded, 0.0, 0.0, 0.0]
     found = evaluate(Evaluator(scalar_feet(tmp_path, 'contact')), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
-    np.testing.assert_array_equal(found.ground.loaded[known], np.tile(THREE, (known.sum(), 1)))
-    assert (found.ground.shares[known, 3] == 0.0).all()
+    np.testing.assert_array_equal(
+        found.ground.feet.loaded[known], np.tile(THREE, (known.sum(), 1))
+    )
+    assert (found.ground.feet.shares[known, 3] == 0.0).all()
 
 
 def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sensors(rig, tmp_path):
@@ -153,7 +157,9 @@ def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sens
     feet[3]['wrench'] = {'topic': 'RR_foot/wrench', 'frame': 'RR_foot'}
     found = evaluate(Evaluator(rig_of(tmp_path, feet=feet)), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
-    np.testing.assert_array_equal(found.ground.loaded[known], np.tile(THREE, (known.sum(), 1)))
+    np.testing.assert_array_equal(
+        found.ground.feet.loaded[known], np.tile(THREE, (known.sum(), 1))
+    )
 
 
 def test_the_frame_of_a_force_sensor_on_another_leg_is_refused(tmp_path):
@@ -173,7 +179,7 @@ def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):
     assert not np.isfinite(found.ground.soles[0].normal_force[:10]).any()
     lifted = found.stamps > signals['feet[RR]'].stamps[40]
     assert lifted.any()
-    assert not found.ground.loaded[lifted, 3].any()
+    assert not found.ground.feet.loaded[lifted, 3].any()
 
 
 @pytest.mark.parametrize('slope', [0.0, 5.0])
@@ -196,7 +202,7 @@ def test_without_an_orientation_two_feet_show_no_ground_but_three_do(rig):
     np.testing.assert_allclose(found.ground.plane.normal - three.normal, 0.0, atol=1e-7)
     blind = results(rig, two, orientation=None)
     assert np.isnan(blind.points['mr_ad']).all()
-    assert (blind.ground.loaded == TROT).all()
+    assert (blind.ground.feet.loaded == TROT).all()
 
 
 def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
@@ -205,7 +211,7 @@ def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
     signals, evaluator = stance.signals(), Evaluator(rig)
     offset = np.array([0.5, -1.0, 5.0, 0.01, 0.02, -0.03])
     signals['feet[RR]'].values[:] += offset
-    evaluator.feet.unloaded = unloaded = UnloadedFeet(rig)
+    evaluator.unloaded = unloaded = UnloadedFeet(rig)
     heights = clearances(evaluate(evaluator, [signals]).ground.soles)[50]
     np.testing.assert_allclose(heights, [-LIFT, -LIFT, -LIFT, LIFT], atol=1e-9)
     unloaded.update()

@@ -138,7 +138,9 @@ def test_the_legs_of_a_quadruped_are_found_while_all_of_it_stands_still(rig, car
     """A lifted foot rests as the others do: it is known by the facet."""
     found = results(rig, stand(rig, np.array(com), np.tile(carries, (40, 1)), slope=slope))
     assert len(found.stamps) > 20
-    np.testing.assert_array_equal(found.ground.loaded, np.tile(carries, (len(found.stamps), 1)))
+    np.testing.assert_array_equal(
+        found.ground.feet.loaded, np.tile(carries, (len(found.stamps), 1))
+    )
     assert np.isfinite(found.margins['mr_ad']).all()
 
 
@@ -150,7 +152,7 @@ def test_the_loads_of_a_crawl_are_those_of_statics(rig):
         carries[leg] = False
         away = -np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])[leg] * [0.05, 0.035]
         stance = stand(rig, away, np.tile(carries, (40, 1)), slope=SLOPE)
-        shares = results(rig, stance).ground.shares
+        shares = results(rig, stance).ground.feet.shares
         load = stance.forces[0] @ stance.normal
         true.append(load / load.sum())
         found.append(shares[10])
@@ -194,11 +196,11 @@ def test_torques_give_the_loads_that_statics_leave_open_live_as_in_replay(rig, c
     signals = with_efforts(stance, torques)
     steps = [{name: x.select(slice(k, k + 1)) for name, x in signals.items()} for k in range(40)]
     for evaluator, pieces in ((Evaluator(rig), [signals]), (Evaluator(rig, live=True), steps)):
-        shares = evaluate(evaluator, pieces).ground.shares
+        shares = evaluate(evaluator, pieces).ground.feet.shares
         assert np.isfinite(shares[20:30]).all()
         np.testing.assert_allclose(shares[20:30], [load / load.sum()] * 10, atol=0.03)
     np.testing.assert_allclose(shares.sum(axis=1)[20:30], 1.0)
-    assert np.abs(results(rig, stance).ground.shares[10] - load / load.sum()).min() > 0.05
+    assert np.abs(results(rig, stance).ground.feet.shares[10] - load / load.sum()).min() > 0.05
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_the_nodes_give_the_numbers_of_the_replay(bag, content, clock, nodes, tm
         points = graph.messages['/mr_ad/izmp']
     known = np.isfinite(expected.points['mr_ad']).all(axis=1)
     assert known.mean() > 0.9
-    assert {(True, True), (True, False)} <= set(map(tuple, expected.ground.loaded.tolist()))
+    assert {(True, True), (True, False)} <= set(map(tuple, expected.ground.feet.loaded.tolist()))
     np.testing.assert_array_equal(sorted(points), expected.stamps[known])
     found = [vector(points[stamp].point) for stamp in sorted(points)]
     np.testing.assert_allclose(found, expected.points['mr_ad'][known], rtol=0, atol=1e-9)

@@ -118,7 +118,7 @@ def test_torques_share_the_load_live_as_in_replay(sound, short_bag, robot_yaml, 
     without = sound.until(1.2)
     without[JOINTS]['effort'][:] = 0.0
     other = evaluate_log(without.write(tmp_path / 'without'), robot)[0]
-    assert np.nanmax(np.abs(other.ground.shares - expected.ground.shares)) > 1e-3
+    assert np.nanmax(np.abs(other.ground.feet.shares - expected.ground.feet.shares)) > 1e-3
 
 
 def test_a_half_width_is_set_while_the_graph_runs(composed, short_bag, biped31):

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.method import Filter
+from izmp_dynamics.pipeline.feet import FeetState
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
 from izmp_dynamics.verdict.recent import Instant, Recent
@@ -24,18 +24,22 @@ def instants(evaluation, up=None):
         row = slice(k, k + 1)
         ground = Ground(
             GroundPlane(evaluation.normal[row], evaluation.ground_point[row]),
-            Soles.of(
-                tuple(
-                    Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
-                         foot.normal_force[row])
-                    for foot in evaluation.feet
+            FeetState(
+                Soles.of(
+                    tuple(
+                        Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
+                             foot.normal_force[row])
+                        for foot in evaluation.feet
+                    ),
+                    1,
                 ),
-                1,
+                np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
+                np.zeros(1, np.intp),
+                np.full((1, len(evaluation.feet), 6), np.nan),
+                evaluation.tracks['cop'].wrench[row],
+                np.full((1, len(evaluation.feet)), np.nan),
+                np.full((1, len(evaluation.feet)), np.nan),
             ),
-            np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
-            np.full((1, len(evaluation.feet)), np.nan),
-            np.full((1, len(evaluation.feet)), np.nan),
-            ContactWrench.from_array(evaluation.tracks['cop'].wrench[row]),
             20.0,
         )  # fmt: skip
         wrench = evaluation.tracks['mr_ad'].wrench[k]

@@ -3,6 +3,7 @@
 import copy
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ LIFTED = {'l_hip_pitch': -0.5, 'l_knee': 1.0, 'l_ankle_pitch': -0.5}
 class Feet:
     """A robot that stands or lifts its left foot, slowly; its left sensor reads `OFFSET` more."""
 
-    def __init__(self, stage, rig):
-        self.stage, self.rig, self.stamp = stage, rig, 0
+    def __init__(self, stage, unloaded):
+        self.stage, self.unloaded, self.rig, self.stamp = stage, unloaded, stage.rig, 0
 
     def hold(self, duration, up, load=0.0, offset=OFFSET, hangs=False, unknown=()):
         """Let it do so for a time [s], with a load upwards on the left foot [N]."""
@@ -56,7 +57,10 @@ class Feet:
         states = mr_ad_states(joints, root)
         mr_ad, _ = MrAd(self.rig.model).of_states(states)
         feet = self.stage.evaluate(joints, states, unknown_R, None, mr_ad)
-        self.stage.show(joints, feet, mr_ad)
+        ground = SimpleNamespace(feet=feet)
+        self.unloaded.see(
+            SimpleNamespace(stamps=stamps, joints=joints, wrenches={'mr_ad': mr_ad}, ground=ground)
+        )
         return feet
 
     def reading_in_air(self, k, phi, q):
@@ -81,13 +85,12 @@ def feet(biped31):
     stage = FeetStage(
         rig, Streams(rig.robot, periods={f'feet[{foot.name}]': 0.01 for foot in rig.feet})
     )
-    stage.unloaded = UnloadedFeet(rig)
-    return Feet(stage, rig)
+    return Feet(stage, UnloadedFeet(rig))
 
 
 def seen(feet):
-    feet.stage.unloaded.update()
-    return feet.stage.unloaded
+    feet.unloaded.update()
+    return feet.unloaded
 
 
 def test_a_swing_shows_what_the_sensor_reads_without_load(feet):
@@ -125,10 +128,8 @@ def test_a_foot_on_a_step_or_without_load_on_the_ground_is_not_in_the_air(feet, 
     """What the other foot carries tells, whatever the sensor of the foot reads."""
     feet.hold(0.7, up=True, load=50.0, offset=np.array([0, 0, drift, 0, 0, 0]))
     assert not seen(feet).swings
-    feet.stage.unloaded = UnloadedFeet(feet.rig)
-    feet.hold(
-        0.7, up=False, offset=-0.5 * np.array([0, 0, 1.0, 0, 0, 0]) * feet.stage.unloaded.weight
-    )
+    feet.unloaded = UnloadedFeet(feet.rig)
+    feet.hold(0.7, up=False, offset=-0.5 * np.array([0, 0, 1.0, 0, 0, 0]) * feet.unloaded.weight)
     assert not seen(feet).swings
 
 
@@ -152,10 +153,10 @@ def test_time_without_a_message_is_not_time_in_the_air(feet):
 def test_what_is_kept_is_bounded_and_a_clock_that_is_set_back_begins_anew(feet, monkeypatch):
     for _ in range(30):
         feet.hold(0.2, up=True)
-    assert len(feet.stage.unloaded._seen) < 25
+    assert len(feet.unloaded._seen) < 25
     feet.stamp = 0
     feet.hold(0.2, up=True)
-    assert len(feet.stage.unloaded._seen) == 1
+    assert len(feet.unloaded._seen) == 1
     now = time.monotonic()
     monkeypatch.setattr(time, 'monotonic', lambda: now + 2 * unloaded.STALE)
     assert not seen(feet).stances
@@ -165,7 +166,7 @@ def test_what_is_kept_is_bounded_and_a_clock_that_is_set_back_begins_anew(feet, 
 def test_what_is_evaluated_ahead_of_its_time_is_not_seen(feet):
     """In a pause the stages work on copies, and the same instants come again later."""
     feet.hold(0.7, up=True)
-    ahead = Feet(copy.deepcopy(feet.stage), feet.rig)
+    ahead = Feet(*copy.deepcopy((feet.stage, feet.unloaded)))
     ahead.stamp = feet.stamp
     ahead.hold(0.2, up=False)
     assert seen(feet).swings['l_foot'].lasts
@@ -188,8 +189,7 @@ def node(ros, request):
 
 
 def feet_of(node):
-    stage = node.evaluator.feet
-    return Feet(stage, stage.rig)
+    return Feet(node.evaluator.feet, node.evaluator.unloaded)
 
 
 def test_tare_takes_the_offset_and_refuses_a_foot_that_stands(node):

@@ -116,7 +116,7 @@ class GraphNode(TopicNode):
             computes=task.computes,
         )
         if self._tare is not None:
-            self.evaluator.feet.unloaded = self._tare.watch(rig)
+            self.evaluator.unloaded = self._tare.watch(rig)
         if self._former is not None:
             self.evaluator.stages.assume(self._former.stages)
             self._former = None

@@ -290,7 +290,7 @@ class VerdictOutputs:
         if feet is not None and all_finite(feet):
             self._send(['feet/contact_wrench', 'external_wrench'], instant, rig)
             cop = self.point('cop', instant, rig)
-        if all_finite(ground.shares[0]):
+        if all_finite(ground.feet.shares[0]):
             self._send(OF_EACH_FOOT, instant, rig)
         if math.isfinite(instant.margins['mr_ad'][0]):
             self._send(['margin'], instant, rig)

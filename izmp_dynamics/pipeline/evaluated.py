@@ -28,13 +28,11 @@ class Evaluated(Record):
             origin; those that the sensors allow.
         points: same keys → (K, 3) IZMP or CoP [m].
         margins: same keys → (K,) distance from the edge of the support polygon [m].
-        ground: plane, soles, loaded feet.
+        ground: plane and feet.
         fall: whether the robot is about to fall; None where that is not asked for, and for a
             robot without feet.
         units: (K, S, 9) φ, ω, ω̇ that the units of `Rig.segments` measure, in the axes of their
             bodies; None without units.
-        feet: (K, F, 6) measured wrench on each foot about the root origin; None where the feet
-            are not evaluated.
         fused: both wrenches by `estimation.fusion`; None where that was not asked for.
     """
 
@@ -49,7 +47,6 @@ class Evaluated(Record):
     ground: Ground
     fall: FallRisk | None = None
     units: Array | None = None
-    feet: Array | None = None
     fused: Fused | None = None
 
     @property

@@ -22,6 +22,7 @@ from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.located import IrMdStage, Located
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.stages import PARTS, Stages
+from izmp_dynamics.pipeline.unloaded import UnloadedFeet
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
@@ -76,6 +77,7 @@ class Evaluator:
 
     Attributes:
         stages: what was learned and found, signal by signal.
+        unloaded: is shown instants; None: nothing looks for drifting offsets.
         resets: how often a clock was set back.
         set_back: the signals with the clocks that were set back last.
 
@@ -120,6 +122,7 @@ class Evaluator:
         falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
         self._fall = FallStage(rig) if falls else None
         self._judges = falls
+        self.unloaded: UnloadedFeet | None = None
         placed = self.world.position is not None and orientation is not None
         has_ir_md = placed and 'ir_md' in computes
         self._located = Located(stages, IrMdStage(model, robot) if has_ir_md else None)
@@ -154,9 +157,8 @@ class Evaluator:
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         feet = self.feet.evaluate(joints, states, world.R, normals, wrenches['mr_ad'])
         ground = self.ground.evaluate(joints, world, feet)
-        self.feet.show(joints, feet, mr_ad)
-        if feet.wrench is not None:
-            wrenches['cop'] = feet.wrench.as_array()
+        if feet.total is not None:
+            wrenches['cop'] = feet.total
         points, margins = ground.judge(wrenches)
         measured = world.R[:, 2]
         up = self._vertical.push(
@@ -165,7 +167,7 @@ class Evaluator:
         fall = None
         if self._fall is not None and self._judges:
             fall = self._fall.evaluate(joints, root, up, measured, ground, self.joints.groups)
-        return Evaluated(
+        found = Evaluated(
             joints=joints,
             root=root,
             world=world,
@@ -177,8 +179,10 @@ class Evaluator:
             ground=ground,
             fall=fall,
             units=units,
-            feet=feet.wrenches,
         )
+        if self.unloaded is not None:
+            self.unloaded.see(found)
+        return found
 
     def _mr_ad(
         self, joints: JointKinematics, states: Array, units: Array | None

@@ -72,22 +72,23 @@ class FallStage:
         if self._unknown:
             return self._alarm.push_unknown(joints.stamps, self._unknown)
         up, feet = np.ascontiguousarray(up), ground.feet
+        soles, loaded = feet.soles, feet.loaded
         if not all_finite(up):
             known = np.asarray(np.isfinite(up).all(axis=1))
             up = np.where(known[:, None], up, ground.plane.normal)
         com, velocity, change = self._motion.batch(
             np.ascontiguousarray(root.angular_velocity), joints.positions, joints.velocities,
-            joints.accelerations, feet.corners, feet.foot, up, ground.loaded, feet.forces,
+            joints.accelerations, soles.corners, soles.foot, up, loaded, soles.forces,
         )  # fmt: skip
         noise = self._noise.push(joints.stamps, change, self._ratio)
         assumed = ~np.asarray(np.isfinite(measured).all(axis=1))
         if assumed.any():
-            height = np.einsum('ki,ki->k', up, com - feet.corners.mean(axis=1))
+            height = np.einsum('ki,ki->k', up, com - soles.corners.mean(axis=1))
             error = assumed * UNMEASURED**2 * self._robot.gravity * np.nan_to_num(height)
             noise = noise + error[:, None, None] * np.eye(3)
         return self._alarm.push(
             Balance(
-                joints.stamps, up, com, velocity, feet.corners, feet.foot, ground.loaded, noise,
+                joints.stamps, up, com, velocity, soles.corners, soles.foot, loaded, noise,
                 assumed,
             ),
             self._overlap,

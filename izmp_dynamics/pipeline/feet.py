@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Faults, Reason
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.pipeline.feet_kernel import PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
-from izmp_dynamics.pipeline.unloaded import FeetSeen, UnloadedFeet
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
@@ -23,15 +22,15 @@ from izmp_dynamics.stability.ground_plane import Soles
 
 
 @dataclass(frozen=True)
-class FeetState:
+class FeetState(Record):
     """The feet at K instants, in the root frame.
 
     Attributes:
         soles: of all feet.
         loaded: (K, F) which feet carry load.
         most: (K,) the foot that carries most.
-        wrench: (K,) sum of the measured contact wrenches; None unless every foot has a sensor.
         wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
+        total: (K, 6) their sum; None unless every foot has a sensor.
         shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
         chances: (K, F) probability that a foot carries, likewise.
     """
@@ -39,8 +38,8 @@ class FeetState:
     soles: Soles
     loaded: npt.NDArray[np.bool_]
     most: npt.NDArray[np.intp]
-    wrench: ContactWrench | None
     wrenches: Array
+    total: Array | None
     shares: Array
     chances: Array
 
@@ -55,7 +54,6 @@ class FeetStage(Stage):
     Attributes:
         sensors: foot → (6,) force [N] and moment [N·m] of its sensor in its frame.
         efforts: torques of the joints of legs [N·m] or [N]; None where all loads are measured.
-        unloaded: is shown instants, if every foot has a sensor; None: nothing looks at them.
     """
 
     def __init__(self, rig: Rig, streams: Streams) -> None:
@@ -63,7 +61,6 @@ class FeetStage(Stage):
         self._feet = PackedFeet.of(rig)
         self._counts = tuple(len(foot.polygon) for foot in rig.feet)
         self._sensed = tuple(bool(self._feet.senses[k]) for k in range(len(rig.feet)))
-        self.unloaded: UnloadedFeet | None = None
         self.sensors = {
             foot.name: streams.make(
                 f'feet[{foot.name}]',
@@ -130,24 +127,10 @@ class FeetStage(Stage):
         if found.doubted.any() and self.efforts is not None:
             self.efforts.count(Reason.TORQUES_CONTRADICT, int(np.count_nonzero(found.doubted)))
         soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
-        complete = len(self._sensed) > 0 and all(self._sensed)
-        total = ContactWrench.from_array(found.total) if complete else None
+        total = found.total if self._sensed and all(self._sensed) else None
         return FeetState(
-            soles, found.loaded, found.most, total, found.wrenches, found.shares, found.chances,
+            soles, found.loaded, found.most, found.wrenches, total, found.shares, found.chances,
         )  # fmt: skip
-
-    def show(self, joints: JointKinematics, feet: FeetState, mr_ad: Array) -> None:
-        """Show feet to what looks for drifting offsets, beside wrenches (K, 6) of MR-AD."""
-        if self.unloaded is not None and feet.wrench is not None:
-            self.unloaded.see(
-                FeetSeen(
-                    joints.stamps,
-                    joints.positions,
-                    mr_ad[:, :3],
-                    feet.soles,
-                    feet.wrenches,
-                )
-            )
 
     def _torques(self, joints: JointKinematics) -> Array:
         """(K, n) torques of the joints of legs; NaN of others, and where they are not known."""

@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, filtered_covariance, point_covariance
-from izmp_dynamics.pipeline.unloaded import SPACING, FeetSeen, UnloadedFeet
+from izmp_dynamics.pipeline.unloaded import SPACING, UnloadedFeet
 from izmp_dynamics.signals.stamps import nanoseconds
 
 
@@ -46,7 +46,7 @@ class FusionStage:
 
         If a clock was set back, they are the first.
         """
-        if not len(results.stamps) or results.feet is None:
+        if not len(results.stamps) or results.ground.feet.total is None:
             return results
         if results.stamps[0] <= self._last:
             self.reset()
@@ -60,7 +60,7 @@ class FusionStage:
                 self._cell = int(cells[first])
                 predicted = self._covariance(evaluator, results.select(slice(first, first + 1)))
                 self._fusion.turn(predicted, maps[first], self._swings())
-            moved, feet = results.wrenches['mr_ad'][rows], results.feet[rows]
+            moved, feet = results.wrenches['mr_ad'][rows], results.ground.feet.wrenches[rows]
             parts.append(self._fusion.fuse(Seen(results.stamps[rows], moved, feet, maps[rows])))
             self._show(results, range(first, stop))
         return _with(results, Fused.joined(parts))
@@ -91,20 +91,10 @@ class FusionStage:
     def _show(self, results: Evaluated, rows: range) -> None:
         """Show feet to what looks for swings: one instant after the other, SPACING apart."""
         for row in rows:
-            stamp, one = int(results.stamps[row]), slice(row, row + 1)
-            if stamp - self._shown < nanoseconds(SPACING):
-                continue
-            self._shown = stamp
-            assert results.feet is not None
-            self._unloaded.see(
-                FeetSeen(
-                    results.stamps[one],
-                    results.joints.positions[one],
-                    results.wrenches['mr_ad'][one, :3],
-                    results.ground.feet.select(one),
-                    results.feet[one],
-                )
-            )
+            stamp = int(results.stamps[row])
+            if stamp - self._shown >= nanoseconds(SPACING):
+                self._shown = stamp
+                self._unloaded.see(results, slice(row, row + 1))
 
     def _swings(self) -> Iterator[Unloaded]:
         """Those that ended since the last call."""

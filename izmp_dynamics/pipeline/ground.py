@@ -13,7 +13,6 @@ from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.feet import FeetState, FootImuStage
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
@@ -43,32 +42,25 @@ class Ground(Record):
 
     Attributes:
         plane: n·(x − p0) = 0.
-        feet: all soles.
-        loaded: (K, F) which feet carry load.
-        shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
-        chances: (K, F) probability that a foot carries, likewise.
-        feet_wrench: (K,) sum of the measured contact wrenches about the root origin; None unless
-            every foot has a sensor.
+        feet: their soles, loads and wrenches.
         minimum_force: normal force below which there is no ZMP [N].
         frame: the ground's own frame; None unless the ground is that of a frame.
     """
 
     plane: GroundPlane
-    feet: Soles
-    loaded: npt.NDArray[np.bool_]
-    shares: Array
-    chances: Array
-    feet_wrench: ContactWrench | None
+    feet: FeetState
     minimum_force: float
     frame: GroundFrame | None = None
 
     @classmethod
     def unknown(cls, count: int) -> 'Ground':
         """No ground and no feet at `count` instants."""
-        nowhere = np.full((count, 3), np.nan)
-        plane, feet = GroundPlane(nowhere, nowhere), Soles.of((), count)
-        nobody = np.zeros((count, 0))
-        return cls(plane, feet, nobody.astype(np.bool_), nobody, nobody, None, 0.0)
+        nowhere, nobody = np.full((count, 3), np.nan), np.zeros((count, 0))
+        feet = FeetState(
+            Soles.of((), count), nobody.astype(np.bool_), np.zeros(count, np.intp),
+            np.zeros((count, 0, 6)), None, nobody, nobody,
+        )  # fmt: skip
+        return cls(GroundPlane(nowhere, nowhere), feet, 0.0)
 
     @property
     def is_known(self) -> bool:
@@ -78,7 +70,7 @@ class Ground(Record):
     @property
     def soles(self) -> tuple[Sole, ...]:
         """One per foot."""
-        return self.feet.each
+        return self.feet.soles.each
 
     def outline(self) -> Array | None:
         """(C, 3) corners of the support polygon at the first instant [m]; None without one."""
@@ -88,7 +80,7 @@ class Ground(Record):
     def outlines(self) -> tuple[Array, Indices]:
         """The support polygons at all K instants, see `support_polygon.outlines`."""
         soles = tuple(sole.corners for sole in self.soles)
-        return outlines(soles, self.loaded, self.plane.normal, self.plane.point)
+        return outlines(soles, self.feet.loaded, self.plane.normal, self.plane.point)
 
     def zmp(self, wrench: Array) -> Array:
         """(K, 3) ZMP of contact wrenches (K, 6) about the root origin [m]; NaN in flight."""
@@ -111,8 +103,8 @@ class Ground(Record):
             np.ascontiguousarray(part) for part in (self.plane.normal, self.plane.point)
         )
         _judge(
-            together, normal, point, least_force(self.minimum_force), self.feet.corners,
-            self.feet.foot, self.loaded, points, distances,
+            together, normal, point, least_force(self.minimum_force), self.feet.soles.corners,
+            self.feet.soles.foot, self.feet.loaded, points, distances,
         )  # fmt: skip
         return dict(zip(wrenches, points, strict=True)), dict(
             zip(wrenches, distances, strict=True)
@@ -210,19 +202,11 @@ class GroundStage(Stage):
         Args:
             joints: at K instants.
             world: pose of the root, as far as it is known.
-            feet: soles and measured wrench.
+            feet: in the root frame.
         """
         frame = self._frame(joints, world)
-        return Ground(
-            self._plane(feet, joints, world, frame),
-            feet.soles,
-            feet.loaded,
-            feet.shares,
-            feet.chances,
-            feet.wrench,
-            self.rig.minimum_force,
-            frame,
-        )
+        plane = self._plane(feet, joints, world, frame)
+        return Ground(plane, feet, self.rig.minimum_force, frame)
 
     def _plane(
         self,

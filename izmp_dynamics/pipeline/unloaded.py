@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.buffer import reach_of
 from izmp_dynamics.signals.stamps import nanoseconds
@@ -140,9 +141,17 @@ class UnloadedFeet:
         """What is handed out ahead of its time, in a pause, is not to be seen twice."""
         return UnloadedFeet(self.rig)
 
-    def see(self, seen: FeetSeen) -> None:
-        """Take instants; if a clock was set back, they are the first."""
-        if not len(seen.stamps):
+    def see(self, results: Evaluated, rows: slice = slice(None)) -> None:
+        """Take some of K instants; if a clock was set back, they are the first."""
+        feet = results.ground.feet
+        seen = FeetSeen(
+            results.stamps[rows],
+            results.joints.positions[rows],
+            results.wrenches['mr_ad'][rows, :3],
+            feet.soles.select(rows),
+            feet.wrenches[rows],
+        )
+        if not len(seen) or feet.total is None:
             return
         self._taken_at = time.monotonic()
         if self._seen:

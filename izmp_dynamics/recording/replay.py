@@ -173,9 +173,9 @@ class Collector:
                 f'{k}.normal_force',
                 nothing[:, 0] if sole.normal_force is None else sole.normal_force,
             )
-            yield f'{k}.loaded', results.ground.loaded[:, k]
-            yield f'{k}.share', results.ground.shares[:, k]
-            yield f'{k}.chance', results.ground.chances[:, k]
+            yield f'{k}.loaded', results.ground.feet.loaded[:, k]
+            yield f'{k}.share', results.ground.feet.shares[:, k]
+            yield f'{k}.chance', results.ground.feet.chances[:, k]
 
     @property
     def unit_rates(self) -> tuple[tuple[str, ...], Array, Array]:

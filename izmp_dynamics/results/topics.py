@@ -112,7 +112,7 @@ def foot_wrenches(results: Evaluated) -> Array:
     Returns:
         (K, F, 6) about the root origin in root axes [N, N·m]; NaN where it is not known.
     """
-    wrench, shares = results.wrenches['mr_ad'][:, None], results.ground.shares[..., None]
+    wrench, shares = results.wrenches['mr_ad'][:, None], results.ground.feet.shares[..., None]
     middles = np.stack([sole.corners.mean(axis=1) for sole in results.ground.soles], axis=1)
     off = middles - np.sum(shares * middles, axis=1, keepdims=True)
     moments = wrench[..., 3:] + np.cross(off, wrench[..., :3])
@@ -315,7 +315,7 @@ _ROWS = (
         for name in ('contact_wrench', 'momentum_rate')
     ),
     _row('feet/contact_wrench', 'Wrench', 'root', lambda e, rig: e.wrenches.get('cop')),
-    _of_each_foot('feet/contact_probability', 1, lambda e: e.ground.chances),
+    _of_each_foot('feet/contact_probability', 1, lambda e: e.ground.feet.chances),
     _of_each_foot('feet/estimated_wrenches', 6, foot_wrenches),
     _row('external_wrench', 'Wrench', 'root', external_of, of_robot=_measures_whole_wrench),
     *(

@@ -163,8 +163,8 @@ class Recent:
     ) -> Evaluation:
         ground = Ground.joined([instant.ground for instant in instants])
         wrenches = {'mr_ad': np.stack([instant.mr_ad for instant in instants])}
-        if ground.feet_wrench is not None:
-            wrenches['cop'] = ground.feet_wrench.as_array()
+        if ground.feet.total is not None:
+            wrenches['cop'] = ground.feet.total
         points, margins = ground.judge(wrenches)
         normal_only = any(foot.normal_only for foot in self._robot.feet)
         whole = 'cop' in wrenches and not normal_only
@@ -207,9 +207,9 @@ class Recent:
         return Foot(
             name=stated.name,
             sole=sole.corners,
-            normal_force=ground.feet.forces[:, k],
-            loaded=ground.loaded[:, k],
-            share=ground.shares[:, k],
+            normal_force=ground.feet.soles.forces[:, k],
+            loaded=ground.feet.loaded[:, k],
+            share=ground.feet.shares[:, k],
             axes=sole.R,
             normal_only=stated.normal_only,
             measured=bool({*stated.sensors} - {'wrench'}),  # a wrench's place is not known here
