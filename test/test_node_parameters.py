@@ -136,7 +136,7 @@ def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
         __contains__ = __call__
 
     before, value = acd.robot, acd.get_parameter('acd.window').value
-    for place in ('configure', 'periods', '_settings'):
+    for place in ('configure', '_settings'):
         with monkeypatch.context() as patched:
             log = Mock()
             patched.setattr(acd, 'get_logger', lambda log=log: log)
