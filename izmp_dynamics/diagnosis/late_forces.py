@@ -125,7 +125,9 @@ def _estimate(squares: Array) -> tuple[float, float]:
     Args:
         squares: (P, D, 3) of what is left in each part of the time and component.
     """
-    weights = np.divide(1.0, squares.mean(axis=0).min(axis=0))
+    least = squares.mean(axis=0).min(axis=0)
+    known = least > 0.0  # a component without any error, as simulated ones are, says nothing
+    weights = np.divide(1.0, least, out=np.zeros_like(least), where=known)
     costs = squares * weights
     left_out = [[np.delete(costs, k, axis) for k in range(costs.shape[axis])] for axis in (0, 2)]
     spread = [
