@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.signals import JOINT_STATE, Signal
 from izmp_dynamics.nodes.health import AT_FIRST
@@ -20,16 +19,13 @@ class JointsInput:
     """Subscribes and reads.
 
     Args:
-        take: is given 'joints' or 'efforts', stamp [ns] and positions (n,) or torques (n,) as the
-            pipeline takes them.
+        node: collects 'joints' and 'efforts', positions (n,) and torques (n,) as the pipeline
+            takes them.
         required: whether nothing comes out without it.
     """
 
-    def __init__(
-        self, node: TopicNode, take: Callable[[str, int, Array], None], required: bool = True
-    ) -> None:
+    def __init__(self, node: TopicNode, required: bool = True) -> None:
         self.node = node
-        self._collect = take
         self._reader = JointReader(node.model.joint_names)
         self._stated: tuple[Any, ...] = ()
         self._input = node.subscribe(
@@ -50,12 +46,12 @@ class JointsInput:
             self._no_joints(sample.names)
         else:
             self.node.health.clear('joints')
-            self._collect('joints', stamp, positions)
+            self.node.collect('joints', stamp, positions)
             if not (len(sample.efforts) and self.node.robot.estimates_loads):
                 return
             efforts = self._reader.read(sample.names, sample.efforts)
             if isinstance(efforts, np.ndarray):
-                self._collect('efforts', stamp, efforts)
+                self.node.collect('efforts', stamp, efforts)
 
     def inspect(self, stage: JointStage) -> None:
         """State what has been learned about the joints."""

@@ -144,7 +144,7 @@ class Sensors:
     def _subscribe(self, signal: Signal) -> None:
         kind = signal.name.partition('[')[0]
         if kind == 'joints':
-            self._joints = JointsInput(self._node, self._node.collect)
+            self._joints = JointsInput(self._node)
         elif kind == 'position':
             PoseInput(self._node, signal, self._take_position, self.choose_source)
         elif kind == 'ground':
@@ -177,14 +177,13 @@ class Sensors:
         if self._robot.position is not None and self._given & set(LATER):
             self._node.when_wanted(self._node.wants_pose, self._subscribe_later)
         if 'verdict' in self._computes and self._given:
-            joints = partial(JointsInput, self._node, self._node.collect, required=False)
             self._node.when_wanted(  # with torques, feet without sensors need them
                 lambda: (
                     self._robot.estimates_loads
                     or outputs.judgement_wanted
                     or outputs.uncertain_wanted
                 ),
-                lambda: setattr(self, '_joints', joints()),
+                lambda: setattr(self, '_joints', JointsInput(self._node, required=False)),
             )
             self._node.when_wanted(lambda: outputs.uncertain_wanted, self._learn_rates)
 
