@@ -121,21 +121,6 @@ def test_messages_that_come_early_keep_the_order(monkeypatch):
     assert [stamp for _, stamp, _ in test.handed] == [10, 13, 14]
 
 
-@pytest.mark.parametrize('pause', [0, 3600])
-def test_a_queue_is_asked_again_after_the_first_message_and_after_a_pause(monkeypatch, pause):
-    test = Overloaded(monkeypatch, topics=('/joints',))
-    queue = test.queues['/joints']
-    if pause:
-        queue.waiting += [(test.now - age * MS, -1) for age in (4, 0)]
-        while test.receiver.take(test.receiver._receptions):
-            pass
-        test.handed.clear()
-        test.now += pause * 10**9
-    queue.waiting += [(test.now - age * MS, stamp) for stamp, age in enumerate((30, 26))]
-    assert test.receiver.take(test.receiver._receptions)
-    assert test.stamps('/joints') == [0, 1]
-
-
 def test_old_messages_are_skipped_on_all_topics_and_counted(monkeypatch):
     test = Overloaded(monkeypatch)
     test.start_up()

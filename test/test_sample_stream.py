@@ -22,21 +22,6 @@ def fed(stream, stamps, values):
     return stream
 
 
-def test_bad_samples_are_counted_and_left_out():
-    stream = SampleStream('imu', 1, max_gap=0.05, largest=10.0, period=0.001)
-    messages = [(1, 1), (2, np.nan), (3, 11), (0, 1), (1, 1), (5, 1), (4, 1), (7, 2), (6, 2)]
-    stamps, values = np.array(messages).T
-    fed(stream, (stamps * MS).astype(np.int64), values[:, None])
-    assert stream.faults == {
-        Fault(Reason.NOT_FINITE): 1,
-        Fault(Reason.TOO_LARGE): 1,
-        Fault(Reason.STAMP_UNSET): 1,
-        Fault(Reason.STAMP_TWICE): 1,
-        Fault(Reason.STAMP_AHEAD): 2,
-    }
-    assert stream.buffer.stamps.tolist() == [1 * MS, 4 * MS, 6 * MS]
-
-
 def test_what_was_overtaken_answers_its_own_instant_and_no_other():
     """A running system used it before the older one came."""
     stream = SampleStream('imu', 1, max_gap=0.05, period=0.001)
