@@ -284,9 +284,7 @@ class MomentumStudy:
         robots: biped31, and TALOS where example-robot-data is installed.
         step_times: of the grid [s].
         step_lengths: of the grid [m].
-        weights: values of α = γ.
         soles: how many lengths of soles are simulated.
-        cycles: planning cycles that are timed.
     """
 
     robots: tuple[Robot, ...]
