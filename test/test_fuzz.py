@@ -14,7 +14,7 @@ pytest.importorskip('mcap', reason='the campaign writes mcap files with the libr
 from .conftest import REPOSITORY
 
 BENCHMARKS = REPOSITORY / 'benchmarks'
-CASES = 9
+CASES = 13
 GENEROUS = 120  # [s] of computing time for a command, against what never ends
 
 
