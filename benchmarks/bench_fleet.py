@@ -26,7 +26,7 @@ from long_log import ROBOT, sensors
 from rich.console import Console
 
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.engine.cluster import Cluster
+from izmp_dynamics.engine.processes import Processes
 from izmp_dynamics.fleet.campaign import Record, run_fleet
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics
 from izmp_dynamics.fleet.robots import robot_digest
@@ -97,8 +97,8 @@ def under_fire(logs: Path, folder: Path, options: argparse.Namespace) -> str:
     }
     killer = Killer(options.kills, options.bags, options.seed)
     begin = time.perf_counter()
-    cluster = Cluster(options.workers)
-    fleet = run_fleet([str(logs)], [robot], folder / 'fire', cluster, progress=killer)
+    processes = Processes(options.workers)
+    fleet = run_fleet([str(logs)], [robot], folder / 'fire', processes, progress=killer)
     seconds = time.perf_counter() - begin
     with sqlite3.connect(folder / 'fire' / 'rows.sqlite') as table:
         ((lines,),) = table.execute('SELECT count(*) FROM rows')
@@ -136,7 +136,7 @@ def scaling(logs: Path, folder: Path) -> tuple[list[Pace], list[float]]:
                 ends.append((time.perf_counter(), _cpu_of_workers(), time.process_time()))
 
         place = folder / f'workers_{workers}'
-        fleet = run_fleet([str(logs)], [str(ROBOT)], place, Cluster(workers), progress=note)
+        fleet = run_fleet([str(logs)], [str(ROBOT)], place, Processes(workers), progress=note)
         steady = np.array(ends[20:-2])  # the same bags in both
         taken, worker, command = (steady[-1] - steady[0]) / (len(steady) - 1)
         paces.append(Pace(1.0 / taken, worker, command))

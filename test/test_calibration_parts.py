@@ -40,11 +40,6 @@ from .small_robot import SMALL_ROBOT
 MS = 1_000_000
 
 
-@pytest.fixture(scope='module')
-def layout(biped31, model):
-    return make_layout(make_rig(biped31), link_inertias(model), 'trunk', ('delays', 'inertias'))
-
-
 def random_body(random):
     """Parameters of a few masses: a body that can exist."""
     points, masses = random.normal(size=(6, 3)), random.uniform(0.1, 1.0, 6)

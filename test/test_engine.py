@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, whatever happens to its workers."""
+"""Tasks in several processes, whatever happens to them."""
 
 import asyncio
 import logging
@@ -16,8 +16,8 @@ pytest.importorskip('distributed', reason='the engine is Dask')
 
 import distributed
 
-from izmp_dynamics.base.errors import ClusterError
-from izmp_dynamics.engine.cluster import SETTINGS, Cluster, connected
+from izmp_dynamics.base.errors import ProcessError
+from izmp_dynamics.engine.processes import SETTINGS, Processes, connected
 from izmp_dynamics.engine.tasks import outcomes
 
 from .raising import raising
@@ -49,14 +49,14 @@ def shared(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp('engine')
         patch.setenv('IZMP_TEST_MARK', str(folder / 'mark'))
-        with connected(Cluster(2), 5) as client:
+        with connected(Processes(2), 5) as client:
             yield client
 
 
 def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
-    with connected(Cluster(1), 4) as client:
+    with connected(Processes(1), 4) as client:
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
     assert found.pop(1).kind == 'process_lost'
@@ -83,8 +83,8 @@ def test_who_has_no_credentials_is_refused(shared):
 def test_a_worker_comes_back_that_is_lost_with_what_restarts_it(tmp_path, monkeypatch):
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.deploy.lost-worker-timeout', '0.1s')
-    monkeypatch.setattr('izmp_dynamics.engine.cluster.CHECKED', 0.5)
-    with connected(Cluster(1), 1) as client:
+    monkeypatch.setattr('izmp_dynamics.engine.processes.CHECKED', 0.5)
+    with connected(Processes(1), 1) as client:
         assert dict(outcomes(client, _behave, [30, 5])) == {30: 300, 5: 50}
 
 
@@ -97,7 +97,7 @@ def _zero_alone(number):
 
 def test_a_lost_connection_is_one_sentence():
     """As on a computer that is too busy; without what the libraries say of it."""
-    with raising(ClusterError, 'scheduler_lost'), connected(Cluster(1), 100) as client:
+    with raising(ProcessError, 'scheduler_lost'), connected(Processes(1), 100) as client:
         connection = client.scheduler_comm.comm
         for _ in outcomes(client, _zero_alone, list(range(100))):
             client.loop.add_callback(connection.abort)
@@ -110,7 +110,7 @@ def test_processes_that_do_not_start_are_one_sentence(monkeypatch):
         raise RuntimeError('Cluster failed to start: Nanny failed to start')
 
     monkeypatch.setattr('distributed.LocalCluster', fail)
-    with raising(ClusterError, 'not_started'), connected(Cluster(1), 1):
+    with raising(ProcessError, 'not_started'), connected(Processes(1), 1):
         pass
 
 
@@ -125,7 +125,7 @@ def _grow(number):
 
 def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on():
     """Two tasks for one worker: the one that only waits there does not count as killed."""
-    with connected(Cluster(1, memory='1GB'), 2) as client:
+    with connected(Processes(1, memory='1GB'), 2) as client:
         found = dict(outcomes(client, _grow, [1, 2]))
     assert found.pop(1).kind == 'process_lost'
     assert found == {2: 20}

@@ -26,7 +26,7 @@ from .raising import raising
 distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
 
 from izmp_dynamics.cli.fleet import _lines  # noqa: E402
-from izmp_dynamics.engine.cluster import Cluster  # noqa: E402
+from izmp_dynamics.engine.processes import Processes  # noqa: E402
 from izmp_dynamics.fleet.campaign import (  # noqa: E402
     Fleet,
     Record,
@@ -146,7 +146,7 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
             os.kill(killed[0], signal.SIGKILL)
 
     fleet = run_fleet(
-        [str(logs)], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker
+        [str(logs)], [str(robot)], out, Processes(2), reports=True, progress=kill_a_worker
     )
     assert killed
     assert fleet.kept == len(first)
@@ -166,7 +166,7 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
 
     written = rows_in(out)
     again = run_fleet(
-        [str(logs)], [str(robot)], out, Cluster(2), reports=True, progress=kill_a_worker
+        [str(logs)], [str(robot)], out, Processes(2), reports=True, progress=kill_a_worker
     )
     assert again.kept == 4
     assert again.rows == fleet.rows

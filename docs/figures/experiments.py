@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from izmp_dynamics.engine.cluster import Cluster
+from izmp_dynamics.engine.processes import Processes
 from izmp_lab.seesaw.study import page as seesaw_page
 from izmp_lab.seesaw.study.tasks import SeesawStudy as SeesawStudy
 from izmp_lab.studies.angular_momentum import page as momentum_page
@@ -18,7 +18,7 @@ from izmp_lab.studies.paper import page as paper_page
 from izmp_lab.studies.paper.study import Experiment, PaperStudy
 from izmp_lab.studies.publish import publish
 
-TWO = Cluster(workers=2)
+TWO = Processes(workers=2)
 
 PICTURES = ('fig9', 'zero_crossing', 'prediction')
 
@@ -29,17 +29,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         experiment, out = Experiment(), Path(folder)
         paper = PaperStudy.of(experiment)
-        publish(paper_page.page(paper), paper, out, only=PICTURES, cluster=TWO)
+        publish(paper_page.page(paper), paper, out, only=PICTURES, processes=TWO)
         for name in PICTURES:
             print(shutil.copy(out / f'{name}.png', here / f'experiments_{name}.png'))
         itu = ItuStudy.full()
-        publish(itu_page.page(itu), itu, out, only=['falls'], cluster=TWO)
+        publish(itu_page.page(itu), itu, out, only=['falls'], processes=TWO)
         print(shutil.copy(out / 'falls.png', here / 'experiments_itu_falls.png'))
         momentum = MomentumStudy.full(out)
-        publish(momentum_page.page(momentum), momentum, out, only=['grid'], cluster=TWO)
+        publish(momentum_page.page(momentum), momentum, out, only=['grid'], processes=TWO)
         print(shutil.copy(out / 'grid.png', here / 'experiments_momentum_grid.png'))
         seesaw = SeesawStudy()
-        publish(seesaw_page.page(seesaw), seesaw, out, only=['fig4', 'fig5'], cluster=TWO)
+        publish(seesaw_page.page(seesaw), seesaw, out, only=['fig4', 'fig5'], processes=TWO)
         for name in ('fig4', 'fig5'):
             print(shutil.copy(out / f'{name}.png', here / f'seesaw_{name}.png'))
 

@@ -115,8 +115,8 @@ class ReplayError(IzmpError):
     """A recording can be read but not evaluated with this robot."""
 
 
-class ClusterError(IzmpError):
-    """Work cannot be handed to processes or a cluster (start, scheduler, profile of jobs)."""
+class ProcessError(IzmpError):
+    """Work cannot be handed to processes."""
 
 
 class FleetError(IzmpError):

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from izmp_dynamics.cli.cluster_options import add_cluster_options, cluster_of
+from izmp_dynamics.cli.process_options import add_process_options, processes_of
 from izmp_dynamics.cli.terminal import add_output_options, printable
 
 
@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--reports', action='store_true', help='write the full report of every bag to OUT/reports'
     )
-    add_cluster_options(parser, '--workers', None)
+    add_process_options(parser, '--workers', None)
     parser.add_argument(
         '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'
     )
@@ -46,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     from izmp_dynamics.cli.progress import fleet_progress
     from izmp_dynamics.fleet.campaign import run_fleet
 
-    cluster = cluster_of(options)
+    processes = processes_of(options)
     with fleet_progress(options.quiet) as progress:
         fleet = run_fleet(
-            options.logs, options.robot, options.output, cluster,
+            options.logs, options.robot, options.output, processes,
             reports=options.reports, progress=progress,
         )  # fmt: skip
     if not options.quiet:

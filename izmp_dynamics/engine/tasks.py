@@ -2,7 +2,7 @@
 
 The engine knows nothing of bags or studies. A worker that dies loses nothing: what it had not
 handed over is done again elsewhere. A task that raises is tried again, and at last gives its
-exception; one whose workers are killed again and again gives a `ClusterError`.
+exception; one whose workers are killed again and again gives a `ProcessError`.
 """
 
 from collections import deque
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import Any, TypeVar
 
-from izmp_dynamics.base.errors import ClusterError
-from izmp_dynamics.engine.cluster import PURPOSE
+from izmp_dynamics.base.errors import ProcessError
+from izmp_dynamics.engine.processes import PURPOSE
 from izmp_dynamics.files.libraries import library
 
 AT_A_TIME = 4000
@@ -41,7 +41,7 @@ def outcomes(
         The tasks in the order in which they end.
 
     Raises:
-        ClusterError: the connection to the scheduler is lost.
+        ProcessError: the connection to the scheduler is lost.
     """
     order = TopologicalSorter({task: needs(task) for task in tasks})
     order.prepare()
@@ -68,7 +68,7 @@ def outcomes(
 
 def _outcome(future: Any) -> Any:
     if future.status == 'cancelled':  # the client does so with all when it loses the scheduler
-        raise ClusterError(
+        raise ProcessError(
             'The connection to the scheduler is lost, as it has ended or the computer is far too '
             'busy; what is finished is kept.',
             kind='scheduler_lost',
@@ -78,7 +78,7 @@ def _outcome(future: Any) -> Any:
     except Exception as error:
         if type(error).__name__ != 'KilledWorker':
             return error
-        return ClusterError(
+        return ProcessError(
             'Every process that did this was killed, perhaps for want of memory; give each more '
             'with --memory, and take fewer of them.',
             kind='process_lost',

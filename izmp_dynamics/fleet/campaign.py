@@ -16,8 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from izmp_dynamics.base.cache import code_digest
-from izmp_dynamics.base.errors import ClusterError, FleetError
-from izmp_dynamics.engine.cluster import PURPOSE, Cluster, connected
+from izmp_dynamics.base.errors import FleetError, ProcessError
+from izmp_dynamics.engine.processes import PURPOSE, Processes, connected
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
@@ -185,7 +185,7 @@ def run_fleet(
     places: Sequence[str],
     robots: Sequence[str],
     folder: Path,
-    cluster: Cluster,
+    processes: Processes,
     *,
     reports: bool = False,
     progress: Progress = lambda *_: None,
@@ -196,7 +196,7 @@ def run_fleet(
         places: where they are; see `find_bags`.
         robots: rules for their robot files; see `RobotFiles`.
         folder: of the results; those of an earlier run in it are kept and added to.
-        cluster: the processes that do the work.
+        processes: the processes that do the work.
         reports: write the full report of every bag as well.
         progress: called with what is done.
 
@@ -216,7 +216,7 @@ def run_fleet(
         left.sort(key=lambda task: -task.bag.size)  # the longest first: none is waited for at last
         try:
             if left:
-                _evaluate_all(left, record, cluster, progress)
+                _evaluate_all(left, record, processes, progress)
         finally:
             rows = [row for task in tasks if (row := record.result(task)) is not None]
             rows = sorted([*rows, *refused], key=badness)
@@ -248,11 +248,11 @@ def _tasks(
 
 
 def _evaluate_all(
-    tasks: Sequence[Task], record: Record, cluster: Cluster, progress: Progress
+    tasks: Sequence[Task], record: Record, processes: Processes, progress: Progress
 ) -> None:
     size, done, bytes_done = sum(task.bag.size for task in tasks), 0, 0
     progress(0, len(tasks), 0, size)
-    with connected(cluster, len(tasks)) as client:
+    with connected(processes, len(tasks)) as client:
         for task, outcome in outcomes(client, evaluate, tasks, RETRIES):
             with held_back():
                 record.add(task, _done(task, outcome))
@@ -264,7 +264,7 @@ def _done(task: Task, outcome: Done | Exception) -> Done:
     """What came out; a row with the error for a task that failed for a reason outside the bag."""
     if isinstance(outcome, Done):
         return outcome
-    if isinstance(outcome, ClusterError):
+    if isinstance(outcome, ProcessError):
         kind, said = outcome.kind, str(outcome)
     else:
         kind = type(outcome).__name__

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from izmp_dynamics.cli.cluster_options import add_cluster_options, at_least, cluster_of
+from izmp_dynamics.cli.process_options import add_process_options, at_least, processes_of
 from izmp_dynamics.cli.terminal import add_output_options
 
 _TRIALS = 4000
@@ -96,7 +96,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar='FIGURE',
         help='one that `izmp experiments list` names; repeatable',
     )
-    add_cluster_options(parser, '--jobs', 2)
+    add_process_options(parser, '--jobs', 2)
     parser.add_argument(
         '--quick', action='store_true', help='few and short runs, to see whether everything works'
     )
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
             page, study, options.output,
-            only=options.only, cluster=cluster_of(options), progress=progress,
+            only=options.only, processes=processes_of(options), progress=progress,
         )  # fmt: skip
     if not options.quiet:
         for picture, fact in results.claims:

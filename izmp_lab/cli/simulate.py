@@ -11,7 +11,7 @@ from typing import Any
 
 from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.cli.cluster_options import at_least
+from izmp_dynamics.cli.process_options import at_least
 from izmp_dynamics.cli.progress import progress_bar
 from izmp_dynamics.cli.terminal import add_output_options
 from izmp_lab.cli.plan import add_walk_options, notes, walk_parameters

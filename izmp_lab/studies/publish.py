@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.errors import UnknownNameError
-from izmp_dynamics.engine.cluster import HERE, Cluster
+from izmp_dynamics.engine.processes import HERE, Processes
 from izmp_dynamics.pages.look import Entry, Look, line
 from izmp_dynamics.pages.picture import Fact, Figures, Missing, Page, Picture, Table
 from izmp_dynamics.pages.rendering import files_of, to_csv, write_files
@@ -191,7 +191,7 @@ def publish(
     folder: Path,
     *,
     only: Sequence[str] = (),
-    cluster: Cluster = HERE,
+    processes: Processes = HERE,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Results:
     """Make figures, tables and page.
@@ -201,7 +201,7 @@ def publish(
         study: what the figures' functions are called with: it knows the runs.
         folder: where everything goes; finished runs in it are used again.
         only: names of figures; all of them if empty.
-        cluster: where the runs are done.
+        processes: where the runs are done.
         progress: called with the fraction that is done.
 
     Raises:
@@ -212,7 +212,7 @@ def publish(
     figures = selected(page.figures, only)
     store = Store(folder / 'runs')
     runs = [run for each in figures for run in each.runs(study).values()]
-    perform_all(runs, store, cluster, lambda fraction: progress(0.9 * fraction))
+    perform_all(runs, store, processes, lambda fraction: progress(0.9 * fraction))
     pictures, missing = [], []
     for index, each in enumerate(figures):
         found = {key: perform(run, store) for key, run in each.runs(study).items()}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.cache import code_digest
-from izmp_dynamics.engine.cluster import HERE, Cluster, connected, is_here
+from izmp_dynamics.engine.processes import HERE, Processes, connected, is_here
 from izmp_dynamics.engine.tasks import outcomes
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.robots import robot_digest
@@ -170,7 +170,7 @@ def perform(run: Run, store: Store) -> Any:
 def perform_all(
     runs: Iterable[Run],
     store: Store,
-    cluster: Cluster = HERE,
+    processes: Processes = HERE,
     progress: Progress = lambda fraction: None,
 ) -> None:
     """Do all runs, and first those that they need.
@@ -178,7 +178,7 @@ def perform_all(
     Args:
         runs: what is wanted.
         store: keeps the results; what it has is not done again.
-        cluster: the processes that do them.
+        processes: the processes that do them.
         progress: called with the fraction that is done.
 
     Raises:
@@ -190,8 +190,8 @@ def perform_all(
     effort = sum(run.effort for run in ordered) or 1.0
     done = effort - sum(run.effort for run in waiting)
     progress(done / effort)
-    here = is_here(cluster, len(waiting))
-    ended = _here(waiting, store) if here else _in_processes(waiting, store, cluster)
+    here = is_here(processes, len(waiting))
+    ended = _here(waiting, store) if here else _in_processes(waiting, store, processes)
     with closing(ended):
         for run in ended:
             done += run.effort
@@ -218,11 +218,11 @@ def _here(runs: Sequence[Run], store: Store) -> Generator[Run, None, None]:
 
 
 def _in_processes(
-    runs: Sequence[Run], store: Store, cluster: Cluster
+    runs: Sequence[Run], store: Store, processes: Processes
 ) -> Generator[Run, None, None]:
     missing = set(runs)
     keep = functools.partial(_keep, store=Store(store.folder.absolute()))
-    with connected(cluster, len(runs)) as client:
+    with connected(processes, len(runs)) as client:
         for run, outcome in outcomes(
             client, keep, runs, needs=lambda run: [need for need in run.needs if need in missing]
         ):

@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.base.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.engine.cluster import Cluster
+from izmp_dynamics.engine.processes import Processes
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
@@ -300,14 +300,14 @@ def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
 
 def test_runs_are_shared_among_processes(tmp_path):
     pytest.importorskip('distributed')
-    perform_all([sum_of(1, 2), sum_of(3, 4)], Store(tmp_path), Cluster(2))
+    perform_all([sum_of(1, 2), sum_of(3, 4)], Store(tmp_path), Processes(2))
     assert perform(sum_of(3, 4), Store(tmp_path)).sum == 7
 
 
 def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr('izmp_dynamics.engine.cluster.find_spec', lambda name: None)
+    monkeypatch.setattr('izmp_dynamics.engine.processes.find_spec', lambda name: None)
     runs = [sum_of(1, 2), sum_of(3, 4)]
-    perform_all(runs, Store(tmp_path), Cluster(2))
+    perform_all(runs, Store(tmp_path), Processes(2))
     assert perform(runs[1], Store(tmp_path)).sum == 7
     assert 'pip install distributed' in caplog.text
 

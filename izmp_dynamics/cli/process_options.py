@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 
-def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
+def add_process_options(parser: argparse.ArgumentParser, name: str, default: int | None) -> None:
     """Add the processes and their memory.
 
     Args:
@@ -24,11 +24,11 @@ def add_cluster_options(parser: argparse.ArgumentParser, name: str, default: int
     )
 
 
-def cluster_of(options: argparse.Namespace) -> Any:
-    """Return the `Cluster` that the options state."""
-    from izmp_dynamics.engine.cluster import Cluster
+def processes_of(options: argparse.Namespace) -> Any:
+    """Return the `Processes` that the options state."""
+    from izmp_dynamics.engine.processes import Processes
 
-    return Cluster(options.workers, options.memory)
+    return Processes(options.workers, options.memory)
 
 
 def at_least(least: int) -> Any:

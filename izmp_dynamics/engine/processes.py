@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Any
 
-from izmp_dynamics.base.errors import ClusterError
+from izmp_dynamics.base.errors import ProcessError
 from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 
@@ -44,7 +44,7 @@ SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Processes:
     """Processes of this computer.
 
     Attributes:
@@ -56,13 +56,13 @@ class Cluster:
     memory: str | None = None
 
 
-HERE = Cluster(workers=1)
+HERE = Processes(workers=1)
 """This process."""
 
 
-def is_here(cluster: Cluster, tasks: int) -> bool:
+def is_here(processes: Processes, tasks: int) -> bool:
     """Whether this process does the work itself: one is enough, or Dask is not installed."""
-    if cluster.workers == 1 or tasks <= 1:
+    if processes.workers == 1 or tasks <= 1:
         return True
     if find_spec('distributed') is None:
         _log.warning(
@@ -74,15 +74,15 @@ def is_here(cluster: Cluster, tasks: int) -> bool:
 
 
 @contextmanager
-def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
+def connected(processes: Processes, tasks: int) -> Iterator[Any]:
     """Give a `distributed.Client`; what was started for it ends with the block.
 
     Args:
-        cluster: how many, and their memory.
+        processes: how many, and their memory.
         tasks: how many there are; more processes are not started.
 
     Raises:
-        ClusterError: they cannot be started.
+        ProcessError: they cannot be started.
         MissingDependencyError: its library is not installed.
         KeyboardInterrupt: Ctrl-C, also while processes start, who leave it to this one.
     """
@@ -94,20 +94,20 @@ def connected(cluster: Cluster, tasks: int) -> Iterator[Any]:
         for name in ('distributed', 'distributed.client', 'tornado', 'tornado.application'):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with held_back():
-            own = _started(distributed, cluster, tasks)
+            own = _started(distributed, processes, tasks)
             stack.enter_context(_kept_up(own))
             client = distributed.Client(own)
             stack.callback(_close, client)
         yield client
 
 
-def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
-    count = cluster.workers or min(
+def _started(distributed: Any, processes: Processes, tasks: int) -> Any:
+    count = processes.workers or min(
         len(os.sched_getaffinity(0)), max(1, distributed.system.MEMORY_LIMIT // LEAST_MEMORY)
     )
     library('cryptography', PURPOSE)
     try:
-        memory = {} if cluster.memory is None else {'memory_limit': _bytes(cluster.memory)}
+        memory = {} if processes.memory is None else {'memory_limit': _bytes(processes.memory)}
         return distributed.LocalCluster(
             n_workers=max(1, min(count, tasks)),
             threads_per_worker=1,
@@ -120,11 +120,11 @@ def _started(distributed: Any, cluster: Cluster, tasks: int) -> Any:
             **memory,
         )
     except ValueError as error:
-        raise ClusterError(
+        raise ProcessError(
             f'The processes cannot be started: {error}.', kind='no_workers'
         ) from error
     except (RuntimeError, OSError, asyncio.TimeoutError) as error:
-        raise ClusterError(
+        raise ProcessError(
             f'The processes cannot be started, perhaps as the computer is too busy: {error}. Try '
             'again later, or with fewer --workers.',
             kind='not_started',
