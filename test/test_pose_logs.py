@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.signal
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS
@@ -90,8 +91,21 @@ def noisy(draft):
     draft.replace(POSE, pose)
 
 
-def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted):
-    bag, robot, _ = drafted(noisy)
+def swaying(draft):
+    """As of markers on skin: a millimetre below 6 Hz, of which a sample says what the next is."""
+    pose = draft[POSE].rows(slice(None, None, 5))
+    swing = np.random.default_rng(1).standard_normal((len(pose), 3))
+    swing = scipy.signal.lfilter(*scipy.signal.butter(2, 6.0, fs=100.0), swing, axis=0)
+    pose[PLACE] += 1e-3 * swing / swing.std()
+    draft.replace(POSE, pose)
+
+
+@pytest.mark.parametrize(
+    ('noise', 'most', 'like', 'share'), [(noisy, 0.006, 0.95, 0.6), (swaying, 0.01, 0.9, 0.3)]
+)
+def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted, noise, most, like, share):
+    """What goes on from sample to sample is not seen unfiltered; the choice knows it at least."""
+    bag, robot, _ = drafted(noise)
     scatters, followed = [], []
     for chosen in (Filter(method='none'), Filter()):
         evaluation = evaluate_bag(bag, dataclasses.replace(robot, filter=chosen))
@@ -104,10 +118,10 @@ def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted):
         followed.append([np.corrcoef(*pair)[0, 1] for pair in pairs])
     said = evaluation.parameters['filter.chosen']
     predicted = float(said.partition(' mm without it')[0].rpartition(' ')[2])
-    assert 1e3 * scatters[0] == pytest.approx(predicted, rel=0.4)
-    assert scatters[1] < 0.006
+    assert share * predicted < 1e3 * scatters[0] < predicted / share
+    assert scatters[1] < most
     assert max(followed[0]) < 0.5
-    assert min(followed[1]) > 0.95
+    assert min(followed[1]) > like
 
 
 @pytest.mark.parametrize('late', [-12_000_000, 9_000_000])

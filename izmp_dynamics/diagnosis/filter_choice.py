@@ -1,16 +1,22 @@
 """Which half-width the matched filter needs for a recording, from the noise measured in it.
 
-The smallest one at which the predicted scatter of the IZMP is as small as wanted, in steps of the
-slowest signal that is differentiated; a smaller one if from there on it takes more off the CoP
-than off the noise. The motion is that of a measured CoP, by itself: how far it is from the IZMP
-does not count. A robot that flies gets none that would fill its flights with the forces beside.
+The smallest one at which the scatter of the IZMP is as small as wanted, in steps of the slowest
+signal that is differentiated; a smaller one if from there on it takes more off the CoP than off
+the noise. A robot that flies gets none that would fill its flights with the forces beside.
+
+The scatter is predicted from the white noise of the signals. Markers on skin and poses that move
+in stairs have noise that goes on from sample to sample, which is no white noise: so it is at least
+what the longest half-width would still take off the IZMP's way about a measured CoP. How far the
+two are apart does not count, nor what happens in less than a quarter of the time, as pushes do.
 """
 
 import dataclasses
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from statistics import NormalDist
 
 import numpy as np
 
@@ -50,6 +56,12 @@ TRIAL = 0.05
 FLIES = 0.01
 """Part of the time without force on the feet from which on a robot runs or jumps [-]."""
 
+USUAL = 0.75
+"""Part of the instants in which the IZMP is as near to its slow way about the CoP as counts."""
+
+LONG = 4.0
+"""Time with a CoP from which on a push, seen by `LONGEST`, is no quarter of it any more [s]."""
+
 INSTANTS = 40
 """Instants at which the scatter is predicted; their median counts."""
 
@@ -60,7 +72,7 @@ class FilterChoice:
 
     Attributes:
         half_width: of the matched filter [s]; None: none is needed.
-        scatter: predicted standard deviation of the IZMP with it, in the worst direction [m].
+        scatter: standard deviation of the IZMP with it, in the worst direction [m].
         unfiltered: the same without a filter [m].
         wanted: below which it was to be [m].
         cut: root mean square of what it takes off the CoP, motion and noise, in the worse axis
@@ -235,8 +247,8 @@ def propose_filter(recording: Recording, trial: Trial | None = None) -> FilterCh
     longest = TRIAL if flies else LONGEST
     slowest = _slowest(recording)
     widths = slowest * np.arange(1, max(1, int(longest / slowest)) + 1)
-    cut = _motion_cut(parts, recording.robot.pairing.max_gap)
-    choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, cut)
+    about = _AboutCop(trial)
+    choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, about)
     return dataclasses.replace(choice, flies=flies)
 
 
@@ -253,42 +265,70 @@ def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
     return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, unknown=reason)
 
 
+class _AboutCop:
+    """What half-widths [s] do to a measured CoP and to the way of the IZMP about it; else NaN.
+
+    Args:
+        trial: of which both are known with the half-width of its filter.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        parts, robot = trial.parts, trial.evaluator.rig.robot
+        stamps = np.concatenate([part.stamps for part in parts])
+        izmp = np.concatenate([part.points['mr_ad'] for part in parts])
+        none = np.full_like(izmp, np.nan)
+        cop = np.concatenate([part.points.get('cop', none[: len(part.stamps)]) for part in parts])
+        known = np.isfinite(cop).all(axis=1)
+        self._stamps, self._cop = stamps[known], cop[known]
+        self._way: Array = izmp[known] - self._cop
+        self._trial, self._max_gap = robot.filter.half_width or 0.0, robot.pairing.max_gap
+
+    def cut(self, half_width: float) -> float:
+        """What it takes off the CoP, root mean square in the worse axis [m]."""
+        off = self._means(self._cop, half_width) - self._cop
+        off = off[np.isfinite(off).all(axis=1)]
+        return float(np.sqrt(np.mean(off * off, axis=0).max())) if len(off) else np.nan
+
+    def scatter(self, half_width: float) -> float:
+        """What `LONGEST` would still take off the way of the IZMP, as a standard deviation [m]."""
+        off = self._beyond(half_width) - self._beyond(LONGEST)
+        off = np.abs(off[np.isfinite(off).all(axis=1)])
+        if not len(off) or len(self._stamps) * np.median(np.diff(self._stamps)) < 1e9 * LONG:
+            return np.nan
+        usual = np.quantile(off, USUAL, axis=0).max()
+        return float(usual / NormalDist().inv_cdf((1.0 + USUAL) / 2.0))
+
+    def _beyond(self, half_width: float) -> Array:
+        """The way with a filter in place of that of the trial; their variances add up."""
+        if half_width <= self._trial:
+            return self._way
+        return self._means(self._way, math.sqrt(half_width**2 - self._trial**2))
+
+    def _means(self, values: Array, half_width: float) -> Array:
+        return matched_means(self._stamps, values, half_width, self._max_gap, second=False).value
+
+
 def _smallest(
     evaluator: Evaluator,
     parts: Sequence[Evaluated],
     noise: SampleNoise,
     widths: Sequence[float],
     wanted: float,
-    cut: Callable[[float], float],
+    about: _AboutCop,
 ) -> FilterChoice:
     """The first of the half-widths [s] at which the scatter is as wanted [m], or the best."""
-    unfiltered = scatter = _scatter(evaluator, parts, noise, None)
+    unfiltered = float(np.fmax(_scatter(evaluator, parts, noise, None), about.scatter(0.0)))
     if unfiltered <= wanted:
         return FilterChoice(None, unfiltered, unfiltered, wanted)
     choices = []
     for half_width in widths:
-        scatter = _scatter(evaluator, parts, noise, half_width)
-        choices.append(FilterChoice(half_width, scatter, unfiltered, wanted, cut(half_width)))
+        predicted = _scatter(evaluator, parts, noise, half_width)
+        scatter = float(np.fmax(predicted, about.scatter(half_width)))
+        cut = about.cut(half_width)
+        choices.append(FilterChoice(half_width, scatter, unfiltered, wanted, cut))
         if scatter <= wanted:
             break
     return min(choices, key=lambda c: np.hypot(c.scatter, np.nan_to_num(c.cut)))
-
-
-def _motion_cut(parts: Sequence[Evaluated], max_gap: float) -> Callable[[float], float]:
-    """What a half-width [s] takes off the CoP, root mean square [m]; NaN unknown."""
-    stamps = np.concatenate([part.stamps for part in parts])
-    nothing = np.empty((0, 3))
-    cop = np.concatenate([part.points.get('cop', nothing) for part in parts])
-
-    def cut(half_width: float) -> float:
-        if len(cop) != len(stamps):
-            return np.nan
-        known = np.isfinite(cop).all(axis=1)
-        means = matched_means(stamps[known], cop[known], half_width, max_gap, second=False)
-        off = (means.value - cop[known])[means.valid]
-        return float(np.sqrt(np.mean(off * off, axis=0).max())) if len(off) else np.nan
-
-    return cut
 
 
 def _scatter(
