@@ -153,8 +153,7 @@ def _group(rows: Sequence[Row]) -> dict[str, Any]:
     findings = Counter(key for row in rows for key in row['findings'] or ())
     kinds = Counter(event['kind'] for row in rows for event in row['events'] or ())
     return {
-        'states': {state: states[state] for state in (*STATES, *sorted(set(states) - set(STATES)))
-                   if states[state]},
+        'states': {state: states[state] for state in STATES if states[state]},
         'duration': sum(row['duration'] or 0.0 for row in rows),
         'size': sum(row['size'] for row in rows),
         'smallest_margin': min(margins, default=None),

@@ -143,9 +143,8 @@ def of_error(error: str, kind: str, *, transient: bool) -> Row:
 
 def badness(row: Mapping[str, Any]) -> tuple[int, float, str]:
     """Key that sorts the worst bag first: by verdict, then by margin, then by name."""
-    state, margin = row['state'], row['margin']
-    rank = STATES.index(state) if state in STATES else len(STATES)
-    return rank, float('inf') if margin is None else margin, row['bag']
+    margin = row['margin']
+    return STATES.index(row['state']), float('inf') if margin is None else margin, row['bag']
 
 
 def parquet(rows: Sequence[Row]) -> bytes:

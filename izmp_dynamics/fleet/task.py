@@ -107,21 +107,16 @@ def _metadata(bag: Path) -> Row:
 
 
 def _evaluated(bag: Path, task: Task) -> Evaluation:
-    _require_same_robot(task)
     robot = load_robot_file(task.robot)
     evaluation = evaluate_bag(bag, robot)
     hashes = input_hashes(bag, robot, robot.read_urdf())
-    _require_same_robot(task)  # nor was it changed meanwhile
-    return dataclasses.replace(evaluation, hashes=hashes)
-
-
-def _require_same_robot(task: Task) -> None:
     if digest_if_usable(Path(task.robot)) != task.robot_sha256:
         raise FleetError(
             f"The robot file '{task.robot}' or its URDF has changed meanwhile; run the command "
             'again.',
             kind=_OTHER_ROBOT, path=task.robot,
         )  # fmt: skip
+    return dataclasses.replace(evaluation, hashes=hashes)
 
 
 def _report(evaluation: Evaluation, bag: str) -> dict[str, bytes]:
