@@ -124,6 +124,23 @@ def test_the_filter_of_a_pose_is_chosen_from_its_noise(drafted, noise, most, lik
     assert min(followed[1]) > like
 
 
+def test_nothing_is_derived_across_a_jump_of_a_pose(drafted):
+    """A localizer that is 40 mm off for 0.3 s."""
+
+    def changed(draft):
+        pose = draft[POSE].rows(slice(None, None, 5))
+        pose[PLACE][300:330] += 0.04
+        draft.replace(POSE, pose)
+
+    bag, robot, _ = drafted(changed)
+    evaluation = evaluate_bag(bag, dataclasses.replace(robot, filter=Filter(half_width=0.06)))
+    (health,) = (each for each in evaluation.health if each.topic == POSE)
+    assert health.gated[Fault(Reason.POSE_JUMPS)] == 4
+    gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(gap)) < 0.01
+    assert np.isfinite(gap).all(axis=1).mean() > 0.9
+
+
 @pytest.mark.parametrize('late', [-12_000_000, 9_000_000])
 def test_a_pose_whose_stamp_is_not_its_instant_is_no_push(drafted, late):
     """A pose of 50 Hz, of which three have the stamp of some time before, or after."""

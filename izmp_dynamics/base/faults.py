@@ -58,6 +58,7 @@ class Reason(Enum):
     )  # fmt: skip
     NOT_FINITE = 'not_finite', 'value is not finite'
     TOO_LARGE = 'too_large', 'value is larger than any such sensor can read'
+    POSE_JUMPS = 'pose_jumps', 'the pose jumps: no robot accelerates like that'
     NO_ROTATION = 'no_rotation', 'orientation is not a unit quaternion'
     JOINT_APPEARED = 'joint_appeared', 'absent at the beginning, taken to be at zero throughout'
     JOINT_REPAIRED = 'joint_repaired', 'outlier, interpolated', _REPAIRED

@@ -30,7 +30,7 @@ from izmp_dynamics.pipeline.limits import (
     LARGEST_POSE,
     too_large,
 )
-from izmp_dynamics.pipeline.pose_imu import imu_of_poses
+from izmp_dynamics.pipeline.pose_imu import RECENT, follows, imu_of_poses, jumps_of
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.topic_use import credible_stamps
@@ -200,8 +200,12 @@ def _derived(rig: Rig, signals: Mapping[str, Samples]) -> Samples:
     poses = _usable(measured, rig.position.correction.timing(), LARGEST_POSE)
     if len(poses) < 3:
         return Samples.empty(6)
-    near = np.diff(poses.stamps) <= _longest_step(poses.stamps)
-    derived = imu_of_poses(poses, rig.robot.gravity).select(near[1:] & near[:-1])
+    longest = _longest_step(poses.stamps)
+    near = np.diff(poses.stamps) <= longest
+    derived = imu_of_poses(poses, rig.robot.gravity)
+    jumps, _ = jumps_of(poses, np.full(RECENT, np.nan))
+    jumped = follows(derived.stamps, jumps, longest / NANOSECONDS)
+    derived = derived.select(near[1:] & near[:-1] & ~jumped)
     if len(derived) and too_large(derived.values, LARGEST_MOTION).mean() > MOST_LOST:
         size = float(np.median(np.linalg.norm(derived.values[:, 3:], axis=1)))
         raise ReplayError(

@@ -1,10 +1,10 @@
-"""By how much force sensors are late, as the forces alone show, without moments and CoP.
+"""By how much force sensors are late.
 
-The feet together measure the force that the motion requires, mass times specific force. The delay
-at which both differ least, each component weighed by what is left of it, is taken into account
-where the components, and parts of the time, agree on it within `SURE`, and where by it the CoP
-comes closer to the IZMP. It is that of slow motion: both pass the filter of the trial, and then
-that of the results.
+The feet together measure the force that the motion requires, mass times specific force, and the
+CoP is where the IZMP is. The delay at which both differ least, each component weighed by what is
+left of it, is taken into account where the components, and parts of the time, agree on it within
+`SURE`. The CoP of each part of the time must come closer to the IZMP by the delay that the others
+show. It is that of slow motion: both pass the filter of the trial, and then that of the results.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class LateForces:
         delay: their stamps are so much later than the instants that were measured [s].
         sigma: its standard deviation [s].
         before: distance of IZMP and CoP (RMS about its mean) [m].
-        after: the same with the delay taken into account [m].
+        after: the same in each part of the time by the delay that the others show [m].
     """
 
     delay: float
@@ -51,9 +51,9 @@ class LateForces:
         """What was found and done, as a sentence."""
         return (
             f'The force sensors are {1e3 * self.delay:.0f} ± {1e3 * self.sigma:.0f} ms late, '
-            'which is corrected. The forces alone show it. The CoP takes no part in the estimate; '
-            f'corrected, it is {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm from '
-            'the IZMP (RMS about the mean). For the nodes, state '
+            'which is corrected: forces and CoP show it. By the delay of the other quarters of '
+            f'the time, the CoP is {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm '
+            'from the IZMP (RMS about the mean). For the nodes, state '
             f'delay: {self.delay:.4f} beside the topic of each wrench in the robot file; '
             '“izmp calibrate BAG --robot ROBOT -o OUT” estimates the delays of all sensors.'
         )
@@ -108,34 +108,40 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
         return None
     rows = np.array_split(np.arange(len(stamps)), PARTS)
     squares = np.stack([squares_by_delay(stamps[k], *(v[k] for v in both)) for k in rows])
-    delay, sigma = _estimate(squares[:, :, :3])
-    before, after = (
-        np.sqrt(np.interp((0.0, delay), DELAYS, squares[:, :, 3:5].mean(axis=0).sum(axis=1)))
-    ).tolist()  # fmt: skip
+    squares = squares[:, :, :5]
+    delay, sigma, others = _estimate(squares)
+    apart = squares[:, :, 3:].sum(axis=2)
+    before = float(np.sqrt(apart[:, np.argmin(np.abs(DELAYS))].mean()))
+    held_out = [np.interp(*pair) for pair in zip(others, [DELAYS] * PARTS, apart, strict=True)]
+    after = float(np.sqrt(np.mean(held_out)))
     sure = delay > SURE * sigma and before > LATE_GAP and after < BETTER * before
     return LateForces(delay, sigma, before, after) if sure else None
 
 
-def _estimate(squares: Array) -> tuple[float, float]:
-    """The delay [s] that fits best, and its standard deviation; NaN if it is beyond `DELAYS`.
+def _estimate(squares: Array) -> tuple[float, float, list[float]]:
+    """The delay [s] that fits best, its standard deviation, and it without each part of the time.
+
+    NaN if it is beyond `DELAYS`.
 
     It is that of one part, or one component, by the jackknife: parts that differ show a delay
     that changes, whatever their mean.
 
     Args:
-        squares: (P, D, 3) of what is left in each part of the time and component.
+        squares: (P, D, m) of what is left in each part of the time and component.
     """
     least = squares.mean(axis=0).min(axis=0)
     known = least > 0.0  # a component without any error, as simulated ones are, says nothing
     weights = np.divide(1.0, least, out=np.zeros_like(least), where=known)
     costs = squares * weights
-    left_out = [[np.delete(costs, k, axis) for k in range(costs.shape[axis])] for axis in (0, 2)]
-    spread = [
-        np.sqrt(len(some) * (len(some) - 1.0))
-        * np.std([_least(c.mean(axis=0).sum(axis=1)) for c in some])
-        for some in left_out
+    left_out = [
+        [
+            _least(np.delete(costs, k, axis).mean(axis=0).sum(axis=1))
+            for k in range(costs.shape[axis])
+        ]
+        for axis in (0, 2)
     ]
-    return _least(costs.mean(axis=0).sum(axis=1)), float(np.hypot(*spread))
+    spread = [np.sqrt(len(some) * (len(some) - 1.0)) * np.std(some) for some in left_out]
+    return _least(costs.mean(axis=0).sum(axis=1)), float(np.hypot(*spread)), left_out[0]
 
 
 def _least(costs: Array) -> float:

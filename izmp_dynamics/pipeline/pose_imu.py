@@ -4,17 +4,21 @@ Orientation and position are differenced over three samples: ω from the rotatio
 before and to the one after, the acceleration from the second difference of the position, and the
 specific force from that and gravity. Motion capture noise grows with the square of its rate on
 the way, and MR-AD is then no longer independent of the pose that IR-MD uses.
+
+A localizer that loses the robot drifts off and jumps back. Before and after a jump its poses are
+no motion of one body: nothing is derived from both sides of it.
 """
 
 from collections import deque
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Streams
 
@@ -28,6 +32,15 @@ the first if that came later than usual [-]."""
 USUAL = 9
 """Intervals before, of which the median is the usual one."""
 
+JUMP = 100.0
+"""Acceleration of the root that is a jump of the pose: twice that of a foot that lands [m/s²]."""
+
+FLUTTER = 0.002
+"""Distance from the line between its neighbours that a position may have besides [m]."""
+
+NOISY, RECENT = 6.0, 50
+"""So many times the median of that distance over so many poses before is noise, too [-]."""
+
 
 class PoseImu:
     """Derives the samples of an IMU at the frame whose pose is measured, in its axes.
@@ -37,7 +50,7 @@ class PoseImu:
         streams: of its signals.
 
     Attributes:
-        faults: poses with such a stamp; what else is wrong with them the position's stream says.
+        faults: poses with such a stamp, and jumps; what else is wrong the position's stream says.
     """
 
     def __init__(self, rig: Rig, streams: Streams) -> None:
@@ -61,6 +74,7 @@ class PoseImu:
         self._halves: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
         self._poses = self._waiting = Samples.empty(7)
         self._newest: int | None = None
+        self._jumped, self._off = np.empty(0, np.int64), np.full(RECENT, np.nan)
         self._intervals: deque[int] = deque(maxlen=USUAL)
 
     def push_position(self, samples: Samples) -> Samples:
@@ -107,10 +121,13 @@ class PoseImu:
         self._poses = poses.select(slice(-2, None))
         if len(usable):
             self._stream.buffer.forget(int(usable.stamps[-1]))
-        derived = imu_of_poses(poses, self._gravity)
+        derived, reach = imu_of_poses(poses, self._gravity), self._stream.buffer.reach
         steps = np.diff(poses.stamps) / NANOSECONDS
-        near = np.maximum(steps[1:], steps[:-1]) <= self._stream.buffer.reach
-        return derived.select(near)
+        near = np.maximum(steps[1:], steps[:-1]) <= reach
+        jumps, self._off = jumps_of(poses, self._off)
+        self.faults[Fault(Reason.POSE_JUMPS)] += len(jumps)
+        self._jumped = np.append(self._jumped, jumps)[-len(jumps) - 1 :]
+        return derived.select(near & ~follows(derived.stamps, self._jumped, reach))
 
     def _timely(self, samples: Samples, ends: bool) -> Samples:
         """The poses with stamps of their instants; others are counted, the newest one waits."""
@@ -130,6 +147,38 @@ class PoseImu:
         settled = len(known) if ends else max(len(known) - 1, 0)
         self._waiting = known.select(slice(settled, None)).select(timely[settled:])
         return known.select(slice(settled)).select(timely[:settled])
+
+
+def jumps_of(poses: Samples, earlier: Array) -> tuple[Stamps, Array]:
+    """Where the root would exceed the acceleration `JUMP`, and poses before are not as noisy.
+
+    Args:
+        poses: (T, 7).
+        earlier: (RECENT,) how far poses before were off the line between neighbours [m]; or NaN.
+
+    Returns:
+        (J,) stamps [ns], and `earlier` of the poses that follow.
+    """
+    p, steps = poses.values[:, :3], np.diff(poses.stamps) / NANOSECONDS
+    before, after = steps[:-1, None], steps[1:, None]
+    line = (p[:-2] * after + p[2:] * before) / (before + after)
+    off = np.append(earlier, np.linalg.norm(p[1:-1] - line, axis=1))
+    recent = np.nan_to_num(np.lib.stride_tricks.sliding_window_view(off, RECENT)[:-1])
+    limit = np.maximum(
+        0.5 * JUMP * steps[:-1] * steps[1:] + FLUTTER, NOISY * np.median(recent, axis=1)
+    )
+    jumps: Stamps = poses.stamps[1:-1][off[RECENT:] > limit]
+    return jumps, off[-RECENT:]
+
+
+def follows(stamps: Stamps, jumps: Stamps, reach: float) -> Flags:
+    """(T,) which stamps (T,) are those of a jump (J,), or follow one within `reach` [s].
+
+    Without these, no two samples on both sides of a jump are close enough to be joined.
+    """
+    earlier = np.append(np.int64(-1 << 62), jumps)
+    last = earlier[np.searchsorted(jumps, stamps, side='right')]
+    return np.asarray(stamps - last <= int(reach * NANOSECONDS))
 
 
 def imu_of_poses(poses: Samples, gravity: float) -> Samples:
