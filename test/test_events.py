@@ -128,21 +128,32 @@ def test_a_push_on_a_robot_that_tips_is_level_by_gravity():
     assert push.force == pytest.approx([42.0, 0.0, 0.0], abs=0.1)
 
 
-def test_the_line_of_action_of_a_push_passes_where_it_acts():
-    """From behind, 0.3 m above and 0.1 m to the left of the centre of mass."""
+def pushed_at(above):
+    """From behind, so far above the centre of mass and 0.1 m to the left of it."""
     evaluation = standing(duration=6.0)
     acts = (evaluation.time >= 4.0) & (evaluation.time < 4.2)
     ahead, left, up = np.moveaxis(evaluation.nif_R_root(), 1, 0)
-    force, point = 60.0 * ahead, evaluation.com + 0.1 * left + 0.3 * up + 0.2 * ahead
+    force, point = 60.0 * ahead, evaluation.com + 0.1 * left + above * up + 0.2 * ahead
     wrench = np.hstack([force, np.cross(point, force)]) * acts[:, None]
     moved = evaluation.tracks['mr_ad']
     tracks = evaluation.tracks | {'mr_ad': replace(moved, wrench=moved.wrench + wrench)}
-    summary = summary_of(replace(evaluation, tracks=tracks, external_force=wrench[:, :3]))
+    return summary_of(replace(evaluation, tracks=tracks, external_force=wrench[:, :3]))
+
+
+def test_the_line_of_action_of_a_push_passes_where_it_acts():
+    summary = pushed_at(above=0.3)
     (push,) = summary.pushes
     assert push.point == pytest.approx((0.0, 0.1, 0.3), abs=3.0 * push.point_sigma)
     assert 0.0 < push.point_sigma < 0.02
     (told,) = [found.sentence for found in summary.findings if found.key == 'push']
     assert re.search(r' to the left of and 0?\d+ mm above the centre of mass \(± ', told)
+
+
+@pytest.mark.parametrize(('of_height', 'pushes'), [(0.95, 0), (0.7, 1)])
+def test_a_force_at_the_feet_is_an_error_of_their_sensors(of_height, pushes):
+    height = float(np.median(Scene(standing(duration=6.0)).height))
+    forces = pushed_at(above=-of_height * height).external_forces
+    assert (len(forces.pushes), len(forces.errors)) == (pushes, 1 - pushes)
 
 
 def test_a_push_is_found_beside_what_a_tilted_imu_leaves_throughout():

@@ -20,6 +20,9 @@ from izmp_dynamics.verdict.timeline import Mask
 MOST_OFF = 0.25
 """Largest 2 σ with which the line of action of a push is stated [m]."""
 
+AT_FEET = 0.15
+"""So near to the ground, of the height of the centre of mass, a force acts at the feet [-]."""
+
 _SIDES = (('ahead of', 'behind'), ('to the left of', 'to the right of'), ('above', 'below'))
 
 _LISTED = 3
@@ -189,7 +192,7 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     floor = LEAST_PART * scene.weight / LEAST_SIGMA
     moves = Moves(gap.motion, gap.exchanged, half_width)
     sizes, stands_out = significance(seconds_of(stamps), force, events, floor, moves=moves)
-    points = _lines(force, gap.moment, events)
+    points, height = _lines(force, gap.moment, events), median(scene.height)
     pushes: list[PushStatistics] = []
     errors: list[PushStatistics] = []
     for push, event, size, large, (point, sigma) in zip(
@@ -209,7 +212,9 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
             sigma,
         )
         if push.end >= first:
-            is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
+            # A push at the feet tips nobody; errors of their sensors along the ground act there.
+            is_push = large and not abs(point[2] + height) < AT_FEET * height
+            is_push = is_push and not _is_of_contact(force[rows], gap.exchanged[rows])
             (pushes if is_push else errors).append(one)
     return ExternalForces(tuple(pushes), tuple(errors))
 
