@@ -90,7 +90,7 @@ setup(
             'backports.zstd; python_version < "3.14"',
         ],
         'sim': ['mujoco>=3.3.4'],
-        # Pictures of models, plans, studies, comparisons, and of reports without scripts.
+        # Pictures of plans, studies and comparisons.
         'plots': ['matplotlib>=3.5'],
         # The quadratic programmes of walks with estimated angular momentum.
         'walk': ['daqp>=0.8'],

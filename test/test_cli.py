@@ -234,7 +234,7 @@ def test_simulate_sway_records_a_bag(tmp_path):
     pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
     outcome = izmp('simulate', 'sway', '-o', tmp_path / 'bag', '--storage', 'sqlite3')
     assert outcome.status == 0
-    assert outcome.out.endswith(f'Bag: {tmp_path / "bag"}')
+    assert f'Bag: {tmp_path / "bag"} Next: izmp replay ' in outcome.out
     with BagReader(tmp_path / 'bag') as bag:
         assert bag.storage == 'sqlite3'
         assert set(TOPICS) < set(bag.topics)

@@ -249,6 +249,25 @@ def test_joints_in_degrees_are_remarked_on(drafted):
 
     assert 'in degrees instead of radians' in drafted(in_degrees)[1]
 
+    def in_another_order(recording):
+        recording[JOINTS]['position'] = np.roll(recording[JOINTS]['position'], 5, axis=1)
+
+    guesses = drafted(in_another_order)[1]
+    assert 'in another order than their names' in guesses
+    assert 'degrees' not in guesses
+
+
+def test_a_urdf_of_another_robot_is_the_first_thing_to_check(drafted):
+    def foreign(recording):
+        names = recording[JOINTS].like['name']
+        recording[JOINTS].like['name'] = [*names[:9], *(f'other_{name}' for name in names[9:])]
+        for topic in (IMU, *ARRAY):
+            recording[topic].like['header.frame_id'] = 'other_imu'
+
+    question = 'Is this the URDF of the recorded robot?'
+    assert question in drafted(foreign)[1].partition(JOINTS)[2][:400]
+    assert question not in drafted()[1]
+
 
 @pytest.mark.filterwarnings('error')
 def test_numbers_that_are_none_do_not_matter(drafted):

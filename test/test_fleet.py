@@ -303,6 +303,12 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
 
 
+def test_a_fleet_of_which_no_bag_is_evaluated_has_failed(logs, robot, tmp_path):
+    outcome = izmp('fleet', logs, '--robot', f'other_*={robot}', '-o', tmp_path / 'out')
+    assert outcome.status == 1
+    assert 'not evaluated.' in outcome.out
+
+
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [

@@ -1,4 +1,4 @@
-"""What a calibration found: numbers, effects, trade-offs, and what the recording does not show."""
+"""What a calibration found: numbers, effects, and what the recording does not show."""
 
 from collections.abc import Collection, Iterator, Sequence
 from os import PathLike

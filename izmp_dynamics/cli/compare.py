@@ -1,6 +1,7 @@
 """`izmp compare`: methods against a reference on one's own recording."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--methods',
         type=listed,
-        default=('mr_ad', 'ir_md'),
         metavar='LIST',
-        help='comma-separated: mr_ad, ir_md, cop (default: mr_ad,ir_md)',
+        help='comma-separated: mr_ad, ir_md, cop (default: mr_ad, and ir_md if the robot file '
+        'states a position)',
     )
     parser.add_argument(
         '--reference',
@@ -45,12 +46,16 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and print the table."""
     from izmp_dynamics.cli.progress import progress_bar
-    from izmp_dynamics.compare.compare import compare_bag
+    from izmp_dynamics.compare.compare import NO_POSITION, compare_bag
     from izmp_dynamics.model.robot_file import load_robot_file
 
     robot = load_robot_file(options.robot, options.urdf, with_urdf=True)
+    methods = ('mr_ad', 'ir_md') if options.methods is None else options.methods
+    if options.methods is None and robot.position is None:
+        methods = ('mr_ad',)
+        print(f'Note: IR-MD is left out. {NO_POSITION}', file=sys.stderr)
     with progress_bar('Comparing', options.quiet) as progress:
-        comparisons = compare_bag(options.bag, robot, options.methods, options.reference, progress)
+        comparisons = compare_bag(options.bag, robot, methods, options.reference, progress)
     if options.json:
         print(as_json({'reference': options.reference, 'methods': comparisons}), end='')
     else:

@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add_process_options(parser, '--workers', None)
     parser.add_argument(
-        '--strict', action='store_true', help='exit with 1 if a bag could not be evaluated'
+        '--strict', action='store_true', help='exit with 1 if any bag could not be evaluated'
     )
     parser.set_defaults(run=run)
 
@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         for line in _lines(fleet):
             print(printable(line))
-    return int(options.strict and any(row['state'] == 'error' for row in fleet.rows))
+    failed = [row['state'] == 'error' for row in fleet.rows]
+    return int(any(failed) if options.strict else all(failed))
 
 
 def _lines(fleet: Any) -> list[str]:

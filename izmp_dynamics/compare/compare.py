@@ -30,6 +30,7 @@ METHODS = ('mr_ad', 'ir_md', 'cop')
 GROUND_TRUTH = 'ground_truth'
 REFERENCES = (GROUND_TRUTH, 'cop', 'mr_ad', 'ir_md')
 TRUTH_TOPIC = 'ground_truth/cop'
+NO_POSITION = 'The robot file states no position of the root, which IR-MD needs.'
 _MAX_GAP = 0.05  # [s]
 
 
@@ -88,9 +89,9 @@ def compare_bag(
     if truth is not None:
         wanted = evaluation.in_nif(pair(stamps, *truth, _MAX_GAP).values)[:, :2]
     else:
-        wanted = _points(evaluation, reference)
+        wanted = _points(evaluation, reference, robot)
     return [
-        _compared(method, reference, stamps, _points(evaluation, method), wanted, variances)
+        _compared(method, reference, stamps, _points(evaluation, method, robot), wanted, variances)
         for method in methods
     ]
 
@@ -118,7 +119,7 @@ def _evaluate(
     return collector.evaluation(evaluator), np.concatenate(variances)
 
 
-def _points(evaluation: Evaluation, method: str) -> Array:
+def _points(evaluation: Evaluation, method: str, robot: RobotFile) -> Array:
     """(K, 2) points of a method along x and y of nif [m].
 
     Raises:
@@ -126,7 +127,7 @@ def _points(evaluation: Evaluation, method: str) -> Array:
     """
     track = evaluation.tracks.get(method)
     if track is None or not track.valid.any():
-        reasons = ' '.join(evaluation.missing)
+        reasons = _reasons(evaluation, method, robot)
         raise MetricsError(
             f"'{method}' could not be evaluated from this recording. {reasons}".strip(),
             kind='not_evaluated',
@@ -134,6 +135,16 @@ def _points(evaluation: Evaluation, method: str) -> Array:
             reasons=reasons,
         )
     return evaluation.in_nif(track.point)[:, :2]
+
+
+def _reasons(evaluation: Evaluation, method: str, robot: RobotFile) -> str:
+    """Why a method is not evaluated, and for IR-MD what to do about it."""
+    if method != 'ir_md':
+        return ' '.join(evaluation.missing)
+    if robot.position is None:
+        return f'{NO_POSITION} State it, or compare others, as with --methods mr_ad.'
+    found = [each for each in evaluation.missing if each.startswith('position: ')]
+    return ' '.join([*(found or evaluation.missing), 'Compare others, as with --methods mr_ad.'])
 
 
 def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:

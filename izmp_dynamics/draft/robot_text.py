@@ -16,7 +16,7 @@ from izmp_dynamics.model.body_layout import DRIVER, MASS, PARENT
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import Urdf
-from izmp_dynamics.recording.survey import WHY_BEYOND, beyond_limits
+from izmp_dynamics.recording.survey import beyond_limits
 from izmp_dynamics.sensing.accelerometer_array import check_layout
 from izmp_dynamics.signals.imu import rotations
 
@@ -79,6 +79,7 @@ class Draft:
         )
         self.model = load_model(urdf, heaviest_link(model, self.imu_link))
         self.posture = self._posture()
+        self._doubt_urdf()
         self._add(
             f'root: {_flow(self.model.root)}',
             'carries the IMU, or the pose in its place',
@@ -94,7 +95,11 @@ class Draft:
         if recorded.late:
             self._add('', guess=f'left out, as they begin late: {_listed(recorded.late)}.')
         if recorded.truth:
-            self._add('', f'left out, as truth of a simulation: {_listed(recorded.truth)}')
+            self._add(
+                '',
+                'left out, by their names truth of a simulation: '
+                f'{_listed(recorded.truth)}. If a pose is measured, state position: {{topic: …}}.',
+            )
 
     def text(self, bag: str, urdf: str) -> str:
         """The file.
@@ -120,6 +125,20 @@ class Draft:
         comment = f'# {_line(why)}' if why else ''
         self.lines.append(f'{line}    {comment}' if line and comment else line or comment)
 
+    def _doubt_urdf(self) -> None:
+        """Ask whose URDF it is if it knows few of the recorded joints, and no frame of an IMU."""
+        known = {segment.joint for segment in self.model.tree.segments}
+        unknown = [name for name in self.joints.names if name not in known]
+        imus = self.recorded.imus.values()
+        at_home = any(link_of(imu, self.model.frame_names) is not None for imu in imus)
+        if imus and not at_home and 2 * len(unknown) > len(self.joints.names):
+            self._add(
+                '',
+                guess=f'{len(unknown)} of the {len(self.joints.names)} joints on '
+                f"'{self.joints_topic}' are not in the URDF ({_listed(unknown)}), nor is the "
+                'frame of an IMU. Is this the URDF of the recorded robot?',
+            )
+
     def _add_joints(self) -> None:
         moving = self.model.joint_names
         absent = [name for name in moving if name not in self.joints.names]
@@ -128,8 +147,8 @@ class Draft:
             why += f'; at zero for want of a publisher: {_listed(absent)}'
         joints = self._mapping(self.joints_topic, 'joints') | {'topic': _bare(self.joints_topic)}
         published = np.isin(moving, self.joints.names)
-        beyond = beyond_limits(self.model, np.where(published, self.posture.q, np.nan))
-        guess = f'{beyond} {WHY_BEYOND} What follows of the feet is wrong then.' if beyond else ''
+        beyond, why_beyond = beyond_limits(self.model, np.where(published, self.posture.q, np.nan))
+        guess = f'{beyond} {why_beyond} What follows of the feet is wrong then.' if beyond else ''
         self._add(f'joints: {_flow(joints)}', why, guess)
 
     def _mapping(self, topic: str, key: str) -> dict[str, Any]:

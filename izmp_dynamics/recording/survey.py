@@ -34,19 +34,24 @@ LARGEST_NUMBER = 1e4
 """Angular velocity that is no number of a gyroscope in any unit, neither rad/s nor °/s."""
 
 
-WHY_BEYOND = (
-    "Are their positions in degrees instead of radians, or their zeros others than the URDF's?"
-)
+def beyond_limits(model: RobotModel, middle: Array) -> tuple[str, str]:
+    """Say which joints are far beyond their limits by their medians (n,), and why they may be.
 
-
-def beyond_limits(model: RobotModel, middle: Array) -> str:
-    """Say which joints are far beyond their limits by their medians (n,); '' if none is."""
+    Both are empty if none is. Medians of joints that are not recorded are NaN.
+    """
     lower, upper = model.position_lower, model.position_upper
     names = [
         f'{model.joint_names[k]} (at {middle[k]:.3g}, from {lower[k]:.3g} to {upper[k]:.3g})'
         for k in np.flatnonzero((middle > upper + BEYOND_LIMIT) | (middle < lower - BEYOND_LIMIT))
     ]
-    return f'Joints are beyond their limits: {list_names(names)}.' if names else ''
+    if not names:
+        return '', ''
+    units = 'in degrees instead of radians, ' if np.nanmax(np.abs(middle)) > 2.0 * np.pi else ''
+    return (
+        f'Joints are beyond their limits: {list_names(names)}.',
+        f'Are their positions {units}in another order than their names, or their zeros others '
+        "than the URDF's?",
+    )
 
 
 class Survey:
@@ -168,8 +173,9 @@ class Survey:
         middle = np.full(self.model.dof, np.nan)
         with np.errstate(over='ignore', invalid='ignore'):
             middle[columns] = [median(column) for column in positions.T]
-        if beyond := beyond_limits(self.model, middle):
-            self._warn('beyond_limits', beyond, WHY_BEYOND)
+        beyond, why = beyond_limits(self.model, middle)
+        if beyond:
+            self._warn('beyond_limits', beyond, why)
 
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""

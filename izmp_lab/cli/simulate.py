@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import math
 import re
+import shlex
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.cli.process_options import at_least
 from izmp_dynamics.cli.progress import progress_bar
-from izmp_dynamics.cli.terminal import add_output_options
+from izmp_dynamics.cli.terminal import add_output_options, printable
 from izmp_lab.cli.plan import add_walk_options, notes, walk_parameters
 
 
@@ -272,7 +273,8 @@ def run_sway(options: argparse.Namespace) -> int:
     from izmp_dynamics.model.robot_file import load_robot_file
     from izmp_lab.simulation.scenarios import simulate_sway
 
-    robot = load_robot_file(options.robot or find_resource(BIPED31))
+    file = options.robot or find_resource(BIPED31)
+    robot = load_robot_file(file)
     with progress_bar('Simulating', options.quiet) as progress:
         simulated = simulate_sway(
             robot,
@@ -281,7 +283,7 @@ def run_sway(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    return _finish(simulated.fall, options)
+    return _finish(simulated.fall, options, file)
 
 
 def run_walk(options: argparse.Namespace) -> int:
@@ -305,7 +307,8 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
             '--uneven is level on average; it cannot be combined with --slope-deg.',
             kind='uneven_slope',
         )
-    robot = load_robot_file(options.robot or find_resource(BIPED31))
+    file = options.robot or find_resource(BIPED31)
+    robot = load_robot_file(file)
     if options.segments is not None:
         robot = with_units(robot, options.segments, folder)
     parameters = walk_parameters(options)
@@ -337,7 +340,8 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
             progress=progress,
         )
     if options.segments is not None:
-        _print_path('Robot', options.output / 'robot.yaml', options)
+        file = options.output / 'robot.yaml'
+        _print_path('Robot', file, options)
     if not options.quiet:
         for line in (*walk.summary_lines(), *notes(walk.planned.parameters)):
             print(line)
@@ -346,7 +350,7 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
         _print_path('Picture', options.picture, options)
     if walk.planned.stopped:
         print(f'izmp: the robot stops early: {walk.planned.stopped}', file=sys.stderr)
-    status = _finish(walk.run.fall, options)
+    status = _finish(walk.run.fall, options, file)
     return 1 if walk.planned.stopped else status
 
 
@@ -381,16 +385,20 @@ def run_quadruped(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    _print_path('Robot', options.output / 'robot.yaml', options)
-    return _finish(simulated.run.fall, options)
+    file = options.output / 'robot.yaml'
+    _print_path('Robot', file, options)
+    return _finish(simulated.run.fall, options, file)
 
 
-def _finish(fall: str, options: argparse.Namespace) -> int:
-    """Say where the bag is, or how the robot fell; return the exit status."""
+def _finish(fall: str, options: argparse.Namespace, robot: Path) -> int:
+    """Say where the bag is and what to do with it, or how the robot fell; the exit status."""
     if fall:
         print(f'izmp: {fall} The bag is kept and marked: {options.output}', file=sys.stderr)
         return 1
     _print_path('Bag', options.output, options)
+    if not options.quiet:
+        bag, file = (shlex.quote(str(path)) for path in (options.output, robot))
+        print(printable(f'Next:    izmp replay {bag} --robot {file} -o OUT'))
     return 0
 
 

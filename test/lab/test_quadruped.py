@@ -285,7 +285,7 @@ def test_the_command_records_a_quadruped_that_stands(tmp_path):
     options = '--gait', 'stand', '--duration', 2.5, '--feet', 'force', '-o', bag
     outcome = izmp('simulate', 'quadruped', *options)
     assert (outcome.status, outcome.err) == (0, '')
-    assert str(bag / 'robot.yaml') in outcome.out
+    assert outcome.out.endswith(f'Next: izmp replay {bag} --robot {bag}/robot.yaml -o OUT')
     evaluation = evaluate_bag(bag, bag / 'robot.yaml')
     gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
     assert np.nanmax(np.abs(gap)) < 1e-4

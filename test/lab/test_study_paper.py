@@ -192,8 +192,13 @@ def test_what_cannot_be_compared_is_a_sentence(sway, sound, biped31, tmp_path, m
     ):
         with raising(UnknownNameError, 'unknown_name', denotes=denotes):
             compare_bag(bag, biped31, methods, reference)
-    with raising(MetricsError, 'not_evaluated', method='ir_md'):
+    with raising(MetricsError, 'not_evaluated', method='ir_md') as caught:
         compare_bag(bag, blind, ['ir_md'], 'cop')
+    assert 'states no position' in str(caught.value)
+    silent = dataclasses.replace(biped31.position, topic='nowhere')
+    with raising(MetricsError, 'not_evaluated', method='ir_md') as caught:
+        compare_bag(bag, dataclasses.replace(biped31, position=silent), ['ir_md'], 'cop')
+    assert 'recording. position: ' in str(caught.value)
     short = sound.copy()
     for topic in TOPICS:
         short.keep(topic, slice(0, 2))
@@ -209,10 +214,16 @@ def test_what_cannot_be_compared_is_a_sentence(sway, sound, biped31, tmp_path, m
         compare_bag(bag, biped31, ['mr_ad'], 'ground_truth')
 
 
-def test_compare_on_the_command_line(sway, capsys):
+def test_compare_on_the_command_line(sway, robot_yaml, tmp_path, capsys):
     robot = 'robots/biped31/robot.yaml'
     assert main(['compare', str(sway[1]), '--robot', robot, '--json', '--quiet']) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one['method'] for one in found['methods']] == ['mr_ad', 'ir_md']
-    assert main(['compare', str(sway[1]), '--robot', robot, '--reference', 'cop', '--quiet']) == 0
-    assert 'mr_ad' in capsys.readouterr().out
+    del robot_yaml['position']
+    blind = tmp_path / 'robot.yaml'
+    blind.write_text(json.dumps(robot_yaml))
+    arguments = ['--robot', str(blind), '--reference', 'cop', '--quiet']
+    assert main(['compare', str(sway[1]), *arguments]) == 0
+    said = capsys.readouterr()
+    assert 'mr_ad' in said.out
+    assert 'position' in said.err
