@@ -85,6 +85,14 @@ def test_where_the_cop_is_and_how_long_it_lasts_decides_what_a_stay_outside_mean
         assert 'outside too briefly to tip the robot' in verdict.sentence
 
 
+def test_without_a_force_that_pushes_an_excursion_is_an_error():
+    offset, cop_limit, *_ = OUTSIDE['pushed']
+    evaluation = standing(offset=offset, cop_limit=cop_limit)
+    force = np.random.default_rng(0).normal(0.0, 0.3, (len(evaluation.time), 3))
+    verdict = verdict_of(replace(evaluation, external_force=force))
+    assert (verdict.state, verdict.reason) == ('stable', 'within_error')
+
+
 def test_flickering_across_the_edge_is_noise():
     def flicker(time):
         return np.where((np.arange(len(time)) % 8 == 0)[:, None], [0.0, 0.25], [0.0, 0.0])

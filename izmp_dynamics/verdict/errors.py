@@ -396,9 +396,9 @@ class Excursion:
         throw: ∫ distance dt / √(h/g) [m]: how far it carries the capture point outwards.
         cop_margin: minimum margin of the averaged CoP meanwhile [m]; NaN without a CoP.
         cause: 'edge': nothing contradicts that the robot was on that edge; 'push': the CoP stayed
-            inside, and a push was found there, or no error in the recording is nearly as large;
-            'error': the CoP stayed inside, and errors as large occur elsewhere, or it is within
-            the uncertainty.
+            inside, and a push was found there, or, without forces that would show one, no error
+            in the recording is nearly as large; 'error': the CoP stayed inside, and nothing
+            pushed, or errors as large occur elsewhere, or it is within the uncertainty.
         significance: size of the gap to the CoP in its standard deviations; NaN without a CoP.
     """
 
@@ -437,6 +437,7 @@ def excursions_of(
     with_cop = name != 'cop' and scene.cop_is_whole
     cop = scene.averaged('cop').margin if with_cop else None
     sizes, stands_out = _standing_out(scene, name, (first, last), with_cop, pushed)
+    shows_pushes = pushed is not None and name == 'mr_ad' and scene.compares_forces
     runs = [slice(*run) for run in zip(first.tolist(), last.tolist(), strict=True)]
     found = []
     for k, run in enumerate(runs):
@@ -445,7 +446,7 @@ def excursions_of(
         cop_margin = np.nan if cop is None else float(np.fmin.reduce(cop[run]))
         if cop_margin > TOLERANCE:
             by_push = pushed is not None and bool(pushed[run].any()) and deepest > error.usual
-            cause = 'push' if by_push or stands_out[k] else 'error'
+            cause = 'push' if by_push or (stands_out[k] and not shows_pushes) else 'error'
         else:
             at_edge = np.isfinite(cop_margin) or deepest > error.uncertainty
             cause = 'edge' if at_edge else 'error'

@@ -149,7 +149,7 @@ class Gap(NamedTuple):
         """
         evaluation = scene.evaluation
         force, tracks = evaluation.external_force, evaluation.tracks
-        if force is None or scene.foot_pose_unknown:
+        if force is None or not scene.compares_forces:
             return None
         known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
 

@@ -65,6 +65,11 @@ class Support(Coordinates):
         return any(foot.held_joints and foot.loaded.any() for foot in self.evaluation.feet)
 
     @property
+    def compares_forces(self) -> bool:
+        """Whether the forces of motion and feet are compared, which shows pushes."""
+        return self.evaluation.external_force is not None and not self.foot_pose_unknown
+
+    @property
     def support_known(self) -> Mask:
         """(K,) whether it is known which feet carry load."""
         return self.loaded | self.in_flight
