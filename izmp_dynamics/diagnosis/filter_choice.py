@@ -279,6 +279,7 @@ class _AboutCop:
         none = np.full_like(izmp, np.nan)
         cop = np.concatenate([part.points.get('cop', none[: len(part.stamps)]) for part in parts])
         known = np.isfinite(cop).all(axis=1)
+        known[1:] &= np.diff(np.maximum.accumulate(stamps)) > 0  # the clock may be set back
         self._stamps, self._cop = stamps[known], cop[known]
         self._way: Array = izmp[known] - self._cop
         self._trial, self._max_gap = robot.filter.half_width or 0.0, robot.pairing.max_gap
