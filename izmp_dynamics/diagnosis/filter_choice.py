@@ -5,9 +5,11 @@ signal that is differentiated; a smaller one if from there on it takes more off 
 the noise. A robot that flies gets none that would fill its flights with the forces beside.
 
 The scatter is predicted from the white noise of the signals. Markers on skin and poses that move
-in stairs have noise that goes on from sample to sample, which is no white noise: so it is at least
-what the longest half-width would still take off the IZMP's way about a measured CoP. How far the
-two are apart does not count, nor what happens in less than a quarter of the time, as pushes do.
+in stairs have noise that goes on from sample to sample, which is no white noise: so that of an IMU
+derived from poses is at least what the longest half-width would still take off the IZMP's way
+about a measured CoP. How far the two are apart does not count, nor what happens in less than a
+quarter of the time, as pushes do. Of a measured IMU such a way is an error of feet or model, which
+a filter would hide.
 """
 
 import dataclasses
@@ -268,6 +270,8 @@ def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
 class _AboutCop:
     """What half-widths [s] do to a measured CoP and to the way of the IZMP about it; else NaN.
 
+    The way counts for an IMU that is derived from poses.
+
     Args:
         trial: of which both are known with the half-width of its filter.
     """
@@ -283,6 +287,7 @@ class _AboutCop:
         self._stamps, self._cop = stamps[known], cop[known]
         self._way: Array = izmp[known] - self._cop
         self._trial, self._max_gap = robot.filter.half_width or 0.0, robot.pairing.max_gap
+        self._derived = robot.imu.from_position
 
     def cut(self, half_width: float) -> float:
         """What it takes off the CoP, root mean square in the worse axis [m]."""
@@ -292,6 +297,8 @@ class _AboutCop:
 
     def scatter(self, half_width: float) -> float:
         """What `LONGEST` would still take off the way of the IZMP, as a standard deviation [m]."""
+        if not self._derived or not len(self._stamps):
+            return np.nan
         off = self._beyond(half_width) - self._beyond(LONGEST)
         off = np.abs(off[np.isfinite(off).all(axis=1)])
         if not len(off) or len(self._stamps) * np.median(np.diff(self._stamps)) < 1e9 * LONG:
