@@ -9,10 +9,11 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.diagnosis.filter_choice import Trial
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.evaluate import evaluate_bag
+from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.recording import Recording
 
-from .bag_surgery import LEFT, RIGHT, SECOND, TOPICS, Draft
+from .bag_surgery import JOINTS, LEFT, RIGHT, SECOND, TOPICS, Draft
 
 SETTING = 'feet[l_foot].wrench.delay'
 
@@ -57,6 +58,14 @@ def test_a_replay_takes_the_delay_of_force_sensors_into_account(moving, biped31,
     stated = dataclasses.replace(biped31.imu, delay=0.0)  # a delay that is stated turns it off
     left = evaluate_bag(bag, dataclasses.replace(biped31, imu=stated))
     assert gap(evaluation) < 0.25 * gap(left)
+
+
+def test_a_clock_that_is_set_back_leaves_the_delay_to_what_came_before(moving, biped31, tmp_path):
+    late = delayed(moving, (LEFT, RIGHT), 0.040)
+    for topic in TOPICS:
+        late[topic]['header.stamp'][late[topic].stamps > late[JOINTS].stamps[-400]] -= 2 * SECOND
+    filtered = dataclasses.replace(biped31, filter=Filter(half_width=0.02))
+    assert adopted(late, filtered, tmp_path).delay == pytest.approx(0.040, abs=0.004)
 
 
 def test_what_is_late_must_be_the_force_sensors_and_surely_so(moving, biped31, tmp_path):

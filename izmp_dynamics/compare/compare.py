@@ -31,6 +31,7 @@ GROUND_TRUTH = 'ground_truth'
 REFERENCES = (GROUND_TRUTH, 'cop', 'mr_ad', 'ir_md')
 TRUTH_TOPIC = 'ground_truth/cop'
 NO_POSITION = 'The robot file states no position of the root, which IR-MD needs.'
+"""Why IR-MD is not compared, a sentence."""
 _MAX_GAP = 0.05  # [s]
 
 

@@ -6,10 +6,10 @@ the noise. A robot that flies gets none that would fill its flights with the for
 
 The scatter is predicted from the white noise of the signals. Markers on skin and poses that move
 in stairs have noise that goes on from sample to sample, which is no white noise: so that of an IMU
-derived from poses is at least what the longest half-width would still take off the IZMP's way
-about a measured CoP. How far the two are apart does not count, nor what happens in less than a
-quarter of the time, as pushes do. Of a measured IMU such a way is an error of feet or model, which
-a filter would hide.
+derived from poses is at least what the longest half-width would still take off the gap between
+the IZMP and a measured CoP. A constant gap does not count, nor what happens in less than a quarter
+of the time, as pushes do. Of a measured IMU such a gap is an error of feet or model, which a
+filter would hide.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from statistics import NormalDist
 import numpy as np
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.model.method import Filter
@@ -59,7 +59,7 @@ FLIES = 0.01
 """Part of the time without force on the feet from which on a robot runs or jumps [-]."""
 
 USUAL = 0.75
-"""Part of the instants in which the IZMP is as near to its slow way about the CoP as counts."""
+"""Quantile of what is taken off the gap between IZMP and CoP that its scatter follows from [-]."""
 
 LONG = 4.0
 """Time with a CoP from which on a push, seen by `LONGEST`, is no quarter of it any more [s]."""
@@ -249,8 +249,8 @@ def propose_filter(recording: Recording, trial: Trial | None = None) -> FilterCh
     longest = TRIAL if flies else LONGEST
     slowest = _slowest(recording)
     widths = slowest * np.arange(1, max(1, int(longest / slowest)) + 1)
-    about = _AboutCop(trial)
-    choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, about)
+    gap = _CopGap(trial)
+    choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, gap)
     return dataclasses.replace(choice, flies=flies)
 
 
@@ -267,10 +267,17 @@ def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
     return FilterChoice(None, np.nan, np.nan, robot.filter.scatter, unknown=reason)
 
 
-class _AboutCop:
-    """What half-widths [s] do to a measured CoP and to the way of the IZMP about it; else NaN.
+def later(stamps: Stamps) -> Mask:
+    """(T,) which stamps are later than all before; others follow where a clock is set back."""
+    found: Mask = np.ones(len(stamps), dtype=np.bool_)
+    found[1:] = np.diff(np.maximum.accumulate(stamps)) > 0
+    return found
 
-    The way counts for an IMU that is derived from poses.
+
+class _CopGap:
+    """What half-widths [s] do to a measured CoP and to the gap between it and the IZMP; else NaN.
+
+    The gap counts for an IMU that is derived from poses.
 
     Args:
         trial: of which both are known with the half-width of its filter.
@@ -283,9 +290,9 @@ class _AboutCop:
         none = np.full_like(izmp, np.nan)
         cop = np.concatenate([part.points.get('cop', none[: len(part.stamps)]) for part in parts])
         known = np.isfinite(cop).all(axis=1)
-        known[1:] &= np.diff(np.maximum.accumulate(stamps)) > 0  # the clock may be set back
+        known &= later(stamps)
         self._stamps, self._cop = stamps[known], cop[known]
-        self._way: Array = izmp[known] - self._cop
+        self._gap: Array = izmp[known] - self._cop
         self._trial, self._max_gap = robot.filter.half_width or 0.0, robot.pairing.max_gap
         self._derived = robot.imu.from_position
 
@@ -296,7 +303,7 @@ class _AboutCop:
         return float(np.sqrt(np.mean(off * off, axis=0).max())) if len(off) else np.nan
 
     def scatter(self, half_width: float) -> float:
-        """What `LONGEST` would still take off the way of the IZMP, as a standard deviation [m]."""
+        """What `LONGEST` would still take off the gap, as a standard deviation [m]."""
         if not self._derived or not len(self._stamps):
             return np.nan
         off = self._beyond(half_width) - self._beyond(LONGEST)
@@ -307,10 +314,10 @@ class _AboutCop:
         return float(usual / NormalDist().inv_cdf((1.0 + USUAL) / 2.0))
 
     def _beyond(self, half_width: float) -> Array:
-        """The way with a filter in place of that of the trial; their variances add up."""
+        """The gap with a filter in place of that of the trial; their variances add up."""
         if half_width <= self._trial:
-            return self._way
-        return self._means(self._way, math.sqrt(half_width**2 - self._trial**2))
+            return self._gap
+        return self._means(self._gap, math.sqrt(half_width**2 - self._trial**2))
 
     def _means(self, values: Array, half_width: float) -> Array:
         return matched_means(self._stamps, values, half_width, self._max_gap, second=False).value
@@ -322,17 +329,17 @@ def _smallest(
     noise: SampleNoise,
     widths: Sequence[float],
     wanted: float,
-    about: _AboutCop,
+    gap: _CopGap,
 ) -> FilterChoice:
     """The first of the half-widths [s] at which the scatter is as wanted [m], or the best."""
-    unfiltered = float(np.fmax(_scatter(evaluator, parts, noise, None), about.scatter(0.0)))
+    unfiltered = float(np.fmax(_scatter(evaluator, parts, noise, None), gap.scatter(0.0)))
     if unfiltered <= wanted:
         return FilterChoice(None, unfiltered, unfiltered, wanted)
     choices = []
     for half_width in widths:
         predicted = _scatter(evaluator, parts, noise, half_width)
-        scatter = float(np.fmax(predicted, about.scatter(half_width)))
-        cut = about.cut(half_width)
+        scatter = float(np.fmax(predicted, gap.scatter(half_width)))
+        cut = gap.cut(half_width)
         choices.append(FilterChoice(half_width, scatter, unfiltered, wanted, cut))
         if scatter <= wanted:
             break

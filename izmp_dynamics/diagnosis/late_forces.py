@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.diagnosis.filter_choice import Trial
+from izmp_dynamics.diagnosis.filter_choice import Trial, later
 from izmp_dynamics.diagnosis.forces import DELAYS, LATE_GAP, squares_by_delay
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.rig import FootRig
@@ -98,8 +98,8 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
     for name in ('mr_ad', 'cop'):
         force = np.concatenate([part.wrenches[name][:, :3] for part in parts])
         point = np.concatenate([part.points[name] for part in parts])
-        both.append(np.hstack([(level @ v[..., None])[..., 0] for v in (force, point)]))
-    known = finite_rows(np.hstack(both))
+        both.append(np.hstack([(level @ v[..., None])[..., 0] for v in (force, point)])[:, :5])
+    known = finite_rows(np.hstack(both)) & later(stamps)
     stamps, both = stamps[known], [signal[known] for signal in both]
     if half_width is not None:
         means = [matched_means(stamps, v, half_width, max_gap, second=False) for v in both]
@@ -108,7 +108,6 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
         return None
     rows = np.array_split(np.arange(len(stamps)), PARTS)
     squares = np.stack([squares_by_delay(stamps[k], *(v[k] for v in both)) for k in rows])
-    squares = squares[:, :, :5]
     delay, sigma, others = _estimate(squares)
     apart = squares[:, :, 3:].sum(axis=2)
     before = float(np.sqrt(apart[:, np.argmin(np.abs(DELAYS))].mean()))
@@ -119,12 +118,10 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
 
 
 def _estimate(squares: Array) -> tuple[float, float, list[float]]:
-    """The delay [s] that fits best, its standard deviation, and it without each part of the time.
+    """The delay [s] that fits best, its standard deviation, and the delay without each part.
 
-    NaN if it is beyond `DELAYS`.
-
-    It is that of one part, or one component, by the jackknife: parts that differ show a delay
-    that changes, whatever their mean.
+    NaN if it is beyond `DELAYS`. The standard deviation is that of one part, or one component, by
+    the jackknife: parts that differ show a delay that changes, whatever their mean.
 
     Args:
         squares: (P, D, m) of what is left in each part of the time and component.
