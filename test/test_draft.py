@@ -247,7 +247,7 @@ def test_joints_in_degrees_are_remarked_on(drafted):
     def in_degrees(recording):
         recording[JOINTS]['position'] *= 180.0 / np.pi
 
-    assert 'in degrees instead of radians' in drafted(in_degrees)[1]
+    assert 'In degrees all would be within' in drafted(in_degrees)[1]
 
     def in_another_order(recording):
         recording[JOINTS]['position'] = np.roll(recording[JOINTS]['position'], 5, axis=1)
@@ -370,7 +370,7 @@ def test_a_file_is_kept_a_link_replaced_and_a_folder_refused(sound, tmp_path):
     assert not target.parent.exists()
     assert load_robot_file(link).urdf_path.resolve() == URDF
     (tmp_path / 'folder.yaml').mkdir()
-    with pytest.raises(RobotFileError, match='there already'):
+    with pytest.raises(RobotFileError, match='is a folder'):
         write_draft(tmp_path / 'bag', URDF, tmp_path / 'folder.yaml', overwrite=True)
 
 

@@ -238,6 +238,12 @@ MISTAKES = {
     'no array': (OMEGA, 'tick[0:3]', 'no_array', 'leave out'),
     'a quaternion as a vector': (OMEGA, 'imu_state.quaternion', 'wrong_width', 'gives 4 numbers'),
     'the other order': ('quaternion', 'xyzw', 'quaternion_order', 'quaternion: wxyz'),
+    'that order, level': (
+        'orientation',
+        'imu_state.quaternion[1:4], imu_state.quaternion[0]',
+        'quaternion_order',
+        'quaternion: xyzw',
+    ),
     'units of g': (FORCE, 'imu_state.accelerometer * 0.102', 'imu_in_g', 'm/s²'),
     'a counter without a unit': ('clock', 'tick', 'no_unit', 'tick * 0.001'),
     'a clock that is not there': ('clock', 'header.time', 'unknown_field', 'received'),

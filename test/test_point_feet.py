@@ -107,10 +107,10 @@ def test_the_load_on_a_point_is_along_the_normal_of_the_ground(biped31):
     states[0, :3] = 9.81 * up
     force = 100.0 * np.array([1.0, -1.0])[:, None] * up
     readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
-    unknown, feet = np.full((1, 3, 3), np.nan), PackedFeet.of(rig)
+    unknown, feet = np.full((1, 3), np.nan), PackedFeet.of(rig)
     loads = [
         feet.evaluate(states, readings[None], *known, rig.contact_force).forces[0]
-        for known in ((unknown, None), (LEANING.T[None], None), (unknown, np.eye(3)[2:]))
+        for known in ((unknown, None), (up[None], None), (unknown, np.eye(3)[2:]))
     ]
     assert loads == [
         pytest.approx([100.0, -100.0 * up[2]]),

@@ -53,10 +53,10 @@ class Feet:
             values[:, 0] = np.nan if name in unknown else values[:, 0]
             self.stage.sensors[name].push(Samples(stamps, values))
         joints = JointKinematics(stamps, q, 0 * q, 0 * q, np.ones(count, dtype=bool))
-        root, unknown_R = RootState(stamps, still, still, phi), np.full((count, 3, 3), np.nan)
+        root, unknown = RootState(stamps, still, still, phi), np.full((count, 3), np.nan)
         states = mr_ad_states(joints, root)
         mr_ad, _ = MrAd(self.rig.model).of_states(states)
-        feet = self.stage.evaluate(joints, states, unknown_R, None, mr_ad)
+        feet = self.stage.evaluate(joints, states, unknown, None, mr_ad)
         ground = SimpleNamespace(feet=feet)
         self.unloaded.see(
             SimpleNamespace(stamps=stamps, joints=joints, wrenches={'mr_ad': mr_ad}, ground=ground)

@@ -6,7 +6,7 @@ from typing import Any
 
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import library
-from izmp_dynamics.files.place import Obstacle, Place, read_regular_file
+from izmp_dynamics.files.place import TAKEN, Obstacle, Place, read_regular_file
 
 FILE = 'metadata.yaml'
 KEY = 'rosbag2_bagfile_information'
@@ -103,7 +103,7 @@ def bag_place(path: Path, overwrite: bool) -> Place:
     def obstacle(found: Path) -> Obstacle | None:
         if overwrite:
             return _foreign(found)
-        return 'place_taken', 'exists; name another place, or add --overwrite', path.name
+        return 'place_taken', TAKEN, path.name
 
     return Place(path.absolute(), obstacle, BagError)
 

@@ -76,6 +76,6 @@ def list_names(names: Iterable[str]) -> str:
     """The first few of some names and how many more there are."""
     listed = list(names)
     more = len(listed) - _LISTED
-    if more > 0:
+    if more > 1:
         listed = [*listed[:_LISTED], f'{more} more']
     return ', '.join(listed) or 'nothing'

@@ -31,6 +31,7 @@ from izmp_dynamics.compare.table import (
     rows_of,
     shown,
 )
+from izmp_dynamics.files.place import TAKEN
 from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
 from izmp_dynamics.pages.picture import Page, Picture, Table, Toned
 from izmp_dynamics.pages.rendering import files_of, render, to_csv, write_files
@@ -92,8 +93,7 @@ def compare_runs(
         )  # fmt: skip
     if (out / _PAGE).exists() and not overwrite:
         raise ReplayError(
-            f"'{out}' holds a page already; choose another place or add --overwrite.",
-            kind='place_taken', folder=out,
+            f"'{out / _PAGE}' {TAKEN}.", kind='place_taken', folder=out,
         )  # fmt: skip
     results = load_results(folders, names)
     alignment = align(results, by, foot)

@@ -33,6 +33,9 @@ SAMPLES, ENOUGH = 400, 50
 LIFTED = 0.008
 """A foot that is so much higher than where it stands is in the air [m]."""
 
+TURN = 2.0 * np.pi
+"""A joint that is farther beyond its limits is in another unit or broken, not exchanged [rad]."""
+
 TILT = float(np.radians(2.5))
 """Of the mounting of the IMU, which says nothing about the order [rad]."""
 
@@ -98,9 +101,10 @@ class _Legs:
         up = evaluation.normal if evaluation.up is None else evaluation.up
         point = evaluation.tracks['mr_ad'].point
         places = point[rows] + up[rows] + sum(foot.sole[rows].sum(axis=1) for foot in self.feet)
-        known = on[rows] & np.isfinite(motion.positions[few]).all(axis=1)
-        known &= np.isfinite(places).all(axis=1)
-        rows, self.q = rows[known], motion.positions[few[known]]
+        low, high = self.model.position_lower - TURN, self.model.position_upper + TURN
+        q = motion.positions[few]
+        known = on[rows] & ((q >= low) & (q <= high)).all(axis=1) & np.isfinite(places).all(axis=1)
+        rows, self.q = rows[known], q[known]
         self.up, self.point, self.com = up[rows], point[rows], self.model.com(self.q)
         self.loaded = np.stack([foot.loaded[rows] for foot in self.feet], axis=1)
         self.measured = all(foot.measured for foot in self.feet)

@@ -8,6 +8,7 @@ from pathlib import Path
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.draft.recorded import read_recorded
 from izmp_dynamics.draft.robot_text import Draft
+from izmp_dynamics.files.place import TAKEN
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
@@ -37,11 +38,8 @@ def write_draft(
             kind='other_suffix', path=output,
         )  # fmt: skip
     if output.is_dir() or (os.path.lexists(output) and not overwrite):
-        remedy = '' if output.is_dir() else ', or --overwrite to replace it'
-        raise RobotFileError(
-            f"'{output}' is there already; give another name{remedy}.",
-            kind='output_exists', path=output,
-        )  # fmt: skip
+        reason = 'is a folder; choose another name' if output.is_dir() else TAKEN
+        raise RobotFileError(f"'{output}' {reason}.", kind='output_exists', path=output)
     described = None
     if urdf is None:
         recorded = read_recorded(bag)
@@ -81,7 +79,7 @@ def _described(description: str | None, path: Path, bag: str | PathLike[str]) ->
         )  # fmt: skip
     if path.exists() and read_urdf(path).text != parse_urdf(description).text:
         raise RobotFileError(
-            f"'{path}' is there already and differs from the robot_description in '{bag}'. If it "
+            f"'{path}' exists and differs from the robot_description in '{bag}'. If it "
             'is the URDF of the robot, state it with --urdf; else move it away.',
             kind='output_exists', path=path,
         )  # fmt: skip

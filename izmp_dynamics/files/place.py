@@ -16,6 +16,9 @@ from typing import BinaryIO
 
 from izmp_dynamics.base.errors import IzmpError
 
+TAKEN = 'exists; choose another place or add --overwrite'
+"""Why a place that holds something is refused."""
+
 _REPLACED = '.replaced'
 """What was at the place, inside the hidden folder."""
 

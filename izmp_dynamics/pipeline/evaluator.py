@@ -155,15 +155,15 @@ class Evaluator:
         units = self.stages.unit_motions(joints)
         mr_ad, com = self._mr_ad(joints, states, units)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
-        feet = self.feet.evaluate(joints, states, world.R, normals, wrenches['mr_ad'])
-        ground = self.ground.evaluate(joints, world, feet)
-        if feet.total is not None:
-            wrenches['cop'] = feet.total
-        points, margins = ground.judge(wrenches)
         measured = world.R[:, 2]
         up = self._vertical.push(
             joints.stamps, root.angular_velocity, root.proper_acceleration, measured
         )
+        feet = self.feet.evaluate(joints, states, up, normals, wrenches['mr_ad'])
+        ground = self.ground.evaluate(joints, world, feet)
+        if feet.total is not None:
+            wrenches['cop'] = feet.total
+        points, margins = ground.judge(wrenches)
         fall = None
         if self._fall is not None and self._judges:
             fall = self._fall.evaluate(joints, root, up, measured, ground, self.joints.groups)

@@ -105,7 +105,7 @@ class FeetStage(Stage):
         self,
         joints: JointKinematics,
         states: Array,
-        world_R_root: Array,
+        up: Array,
         normals: Array | None,
         mr_ad: Array,
     ) -> FeetState:
@@ -114,14 +114,14 @@ class FeetStage(Stage):
         Args:
             joints: at K instants.
             states: (K, 9 + 3n) motion of the robot, see `mr_ad_states`; the φ of the root stands
-                for "up" where no orientation is known.
-            world_R_root: (K, 3, 3) orientation of the root; NaN where it is not known.
+                for "up" where that is not known.
+            up: (K, 3) vertical in the root frame; NaN where it is not known.
             normals: (K, 3) of the ground, if it is not for the feet to say.
             mr_ad: (K, 6) contact wrench by the motion, for feet without sensors; NaN if unknown.
         """
         readings, rig = self._readings(joints), self.rig
         found = self._feet.evaluate(
-            states, readings, world_R_root, normals, rig.contact_force, mr_ad, rig.minimum_force,
+            states, readings, up, normals, rig.contact_force, mr_ad, rig.minimum_force,
             self._torques(joints),
         )  # fmt: skip
         if found.doubted.any() and self.efforts is not None:

@@ -107,7 +107,7 @@ class PackedFeet:
         self,
         states: Array,
         readings: Array,
-        world_R_root: Array,
+        up: Array,
         normals: Array | None,
         contact_force: float,
         wrench: Array | None = None,
@@ -119,7 +119,7 @@ class PackedFeet:
         Args:
             states: (T, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈.
             readings: (T, F, 6) force [N] and moment [N·m] of the sensors in their frames.
-            world_R_root: (T, 3, 3); where it is NaN, φ points up.
+            up: (T, 3) unit vectors against gravity; where they are NaN, φ points up.
             normals: (T, 3) of the ground, if it is not for the feet to say.
             contact_force: normal force from which on a foot is loaded [N].
             wrench: (T, 6) contact wrench of MR-AD, where a foot has no force; where it is not
@@ -147,7 +147,7 @@ class PackedFeet:
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
             self.chains, self.below, self.corners, self.foot, self.points, self.radii,
-            self.scalars, self.landing, states, readings, world_R_root, stated, contact_force,
+            self.scalars, self.landing, states, readings, up, stated, contact_force,
             contact, minimum_force, torques, *found,
         )  # fmt: skip
         return found
@@ -216,7 +216,7 @@ def _evaluate(
     landing: float,
     states: Array,
     readings: Array,
-    world_R_root: Array,
+    verticals: Array,
     normals: Array,
     contact_force: float,
     contact: Array,
@@ -273,9 +273,8 @@ def _evaluate(
             for k in range(3):  # where the mass below is in doubt, the measured force counts
                 felt[f, k] = wrench[k] if np.isfinite(wrench[k]) else force[k]
             forces[t, f] = dot(z_axis(sole), vector(felt[f], 0))
-        oriented = np.isfinite(world_R_root[t, 2]).all()
-        for k in range(3):
-            up[k] = world_R_root[t, 2, k] if oriented else states[t, k]
+        oriented = np.isfinite(verticals[t]).all()
+        up[:] = verticals[t] if oriented else states[t, :3]
         carries = -1
         if not np.isfinite(forces[t]).all():
             up /= np.sqrt(dot(vector(up, 0), vector(up, 0)))
@@ -373,7 +372,7 @@ def _stand_on_points(
     """Write forces on points along the ground's normal, and where balls touch the ground.
 
     The normal is the stated one or that of the plane through the points that carry load. These
-    are found along the vertical first. Without an orientation three or more determine it alone.
+    are found along the vertical first. Where that is not known, three or more determine it alone.
 
     Args:
         points: (F,) which feet are points.
@@ -382,7 +381,7 @@ def _stand_on_points(
         carry: (F,) 1 where a sensor says that a foot carries load, 0 where not; else NaN.
         felt: (F, 3) forces on the feet [N].
         up: (3,) a vector pointing up.
-        oriented: whether an orientation was measured, so that this is the vertical.
+        oriented: whether the vertical is known, so that this is it.
         stated: (1, 3) normal of the ground, (0, 3) if it is that of the feet.
         foot: (C,) which foot each corner belongs to.
         contact_force: normal force from which on a foot is loaded [N].

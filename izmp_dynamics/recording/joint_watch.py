@@ -187,7 +187,7 @@ class JointNames:
                 'joints_unknown',
                 'warning' if held or self.same else 'note',
                 'The bag publishes joints that the URDF does not have: '
-                f'{list_names(self.unknown)}.',
+                f'{", ".join(self.unknown)}.',
                 self._guess(),
             )
         for foot, names in held.items():

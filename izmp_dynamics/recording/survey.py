@@ -46,11 +46,16 @@ def beyond_limits(model: RobotModel, middle: Array) -> tuple[str, str]:
     ]
     if not names:
         return '', ''
-    units = 'in degrees instead of radians, ' if np.nanmax(np.abs(middle)) > 2.0 * np.pi else ''
-    return (
-        f'Joints are beyond their limits: {list_names(names)}.',
-        f'Are their positions {units}in another order than their names, or their zeros others '
-        "than the URDF's?",
+    said, angles = f'Joints are beyond their limits: {list_names(names)}.', np.radians(middle)
+    too_far = (angles > upper + BEYOND_LIMIT) | (angles < lower - BEYOND_LIMIT)
+    if np.nanmax(np.abs(middle)) > 2.0 * np.pi and not too_far.any():
+        return said, (
+            'In degrees all would be within them: let the driver publish radians, or state a '
+            "factor, as in positions: 'position[0:12] * 0.0174533'."
+        )
+    return said, (
+        'Are their positions in another order than their names, or their zeros others than the '
+        "URDF's?"
     )
 
 
@@ -133,7 +138,7 @@ class Survey:
         if heavy:
             self.topics.note(
                 'joints_absent',
-                f'Joints without a publisher are taken to be at zero: {list_names(heavy)}.',
+                f'Joints without a publisher are taken to be at zero: {", ".join(heavy)}.',
             )
         self._check_names(published, joints)
         self._check_limits(positions[:, sorted(published)], sorted(published))
@@ -285,7 +290,7 @@ class Survey:
             )
 
         verdict = check(orientation)
-        if robot.imu.orientation and verdict.kind == 'orientation_contradicts_gravity':
+        if robot.imu.orientation and verdict.oriented and verdict.remarks:
             self._check_order(check(other_order(orientation, robot.imu.quaternion)))
         self.oriented = verdict.oriented
         self.findings += [Finding(verdict.kind, 'warning', text) for text in verdict.remarks]
@@ -301,13 +306,13 @@ class Survey:
         return in_root
 
     def _check_order(self, reordered: ImuVerdict) -> None:
-        """Refuse an order of the quaternion that gravity contradicts if it fits the other one."""
+        """Refuse an order of the quaternion that is contradicted, if the other one is not."""
         stated = self.topics.robot.imu.quaternion
         other = next(order for order in ORDERS if order != stated)
         if not reordered.remarks:
             raise ReplayError(
-                f'imu: in the order {stated} the orientation contradicts gravity, in the order '
-                f'{other} it does not; state quaternion: {other}.',
+                f'imu: in the order {stated} the orientation contradicts the accelerometer or the '
+                f'gyroscope, in the order {other} it does not; state quaternion: {other}.',
                 kind='quaternion_order', order=stated, valid=other,
             )  # fmt: skip
 

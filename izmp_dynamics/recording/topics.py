@@ -6,6 +6,7 @@ from pathlib import Path
 
 from izmp_dynamics.bags.batch import resolve_topic, topics_ending_in
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.finding import Finding, Level, list_names
@@ -215,9 +216,12 @@ class SignalTopics:
         elif there:
             remedy = _perhaps(signal.shown_key, there)
         else:
-            remedy = (
-                f'No other topic has messages of type {signal.types[0]} either; it must be '
-                'recorded.'
+            known = standard_types().types
+            others = [f'{t.name} ({t.msgtype})' for t in topics if t.msgtype not in known]
+            remedy = f'No other topic has messages of type {signal.types[0]} either: ' + (
+                f'record it, or map the fields of {" or ".join(others)}, as izmp draft does.'
+                if others
+                else 'it must be recorded.'
             )
         return ReplayError(
             f'{signal.name}: {why}. {remedy}',
@@ -358,8 +362,10 @@ def _unusable(use: TopicUse) -> tuple[str, str]:
             f"{number} of {use.count} messages of topic '{use.topic}' cannot be used: "
             f'{fault.text.rstrip(".")}',
         )
+    dated = use.count > 1 and use.mapped is not None
+    remedy = '; where their clock stands still, state clock: received' if dated else ''
     return (
         'too_few_messages',
         f"topic '{use.topic}' holds {use.count} message{'s'[: use.count != 1]}, but at least two "
-        'with different stamps are needed',
+        f'with different stamps are needed{remedy}',
     )

@@ -14,7 +14,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import Array, Stamps, unused_name
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.rotations import quaternions_of_matrices
-from izmp_dynamics.files.place import Obstacle, Place
+from izmp_dynamics.files.place import TAKEN, Obstacle, Place
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.urdf import Urdf
@@ -82,7 +82,7 @@ def _writing(folder: Path) -> Iterator[None]:
 def _empty(found: Path) -> Obstacle | None:
     if found.is_dir() and not any(found.iterdir()):
         return None
-    return 'place_taken', 'exists; choose another place or add --overwrite', found.name
+    return 'place_taken', TAKEN, found.name
 
 
 def _replaceable(found: Path, results: Collection[str]) -> Obstacle | None:

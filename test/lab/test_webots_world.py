@@ -444,7 +444,7 @@ def test_made_again_it_is_the_same_byte_for_byte(world):
     again = ('make-world', '--robot', BIPED31, '--slope-deg', 10, '-o', folder)
     refused = izmp(*again)
     assert refused.status == 1
-    assert 'exists; choose another folder or add --overwrite' in refused.err
+    assert 'exists; choose another place or add --overwrite' in refused.err
     made = izmp(*again, '--overwrite')
     assert made.status == 0, made.err
     assert str(world.proto) in made.out

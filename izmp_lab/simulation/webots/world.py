@@ -19,7 +19,7 @@ import yaml
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MotionError, SimulationError
-from izmp_dynamics.files.place import write_whole
+from izmp_dynamics.files.place import TAKEN, write_whole
 from izmp_dynamics.model.feet import FootWrench
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel, load_model
@@ -367,10 +367,6 @@ def _write_all(texts: Mapping[Path, str], overwrite: bool) -> None:
                 path=path,
             )
         if not overwrite:
-            raise SimulationError(
-                f"'{path}' exists; choose another folder or add --overwrite.",
-                kind='place_taken',
-                path=path,
-            )
+            raise SimulationError(f"'{path}' {TAKEN}.", kind='place_taken', path=path)
     for path, text in texts.items():
         write_whole(path, text.encode())
