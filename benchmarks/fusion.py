@@ -4,13 +4,15 @@
 
 biped31 walks with encoders of 16 bit, the noise of an MTi-20, 1 N of offset in each force sensor
 and 1 % too much mass of the trunk in its model, at a bus of 125 Hz: without a push, with three of
-40 or 10 N for 0.1 s, with 12 N for 10 s, and falling after 150 N while 20 N push again. Prints for
-each kind how many pushes are found within 15 ms, the largest and median errors of magnitude,
-direction, begin, duration and line of action, how long after the begin is the first instant that
-the fused estimate counts as pushed, and how many more are reported in how much time; then the RMS
-error (x, y) of the IZMP by MR-AD, of the CoP and of both together about the true ZMP seen through
-the filter, and mean squares in their own standard deviations from 4 s on: of that error (2 would
-be right), of the contact wrench and of the external wrench (6).
+40 or 10 N for 0.1 s, with 12 N for 10 s, and falling after 150 N while 20 N push again; and over
+floors without a push: every third up a slope of at most 6°, the others over bumps of 2 to 10 mm,
+with friction of 0.5 to 1. Prints for each kind how many pushes are found within 15 ms, the largest
+and median errors of magnitude, direction, begin, duration and line of action, how long after the
+begin is the first instant that the fused estimate counts as pushed, how many more are reported in
+how much time and by what size, and how many fell without being pushed; then the RMS error (x, y)
+of the IZMP by MR-AD, of the CoP and of both together about the true ZMP seen through the filter,
+and mean squares in their own standard deviations from 4 s on: of that error (2 would be right), of
+the contact wrench and of the external wrench (6).
 """
 
 import argparse
@@ -32,15 +34,19 @@ from izmp_dynamics.signals.matched_filter import bandwidth, matched_means
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.pushes import external_forces
 from izmp_dynamics.verdict.scene import Scene
+from izmp_lab.simulation.mujoco.model import build_mujoco
+from izmp_lab.simulation.mujoco.plant import AnkleFeedback, simulate
 from izmp_lab.simulation.noisy_signals import (
     SENSOR_NOISE,
     SensorErrors,
     WrenchErrors,
     with_errors,
 )
-from izmp_lab.simulation.physics import Push
+from izmp_lab.simulation.physics import Physics, Push
 from izmp_lab.simulation.recording import record
+from izmp_lab.simulation.terrain import Slope, Uneven
 from izmp_lab.walking.biped import Biped
+from izmp_lab.walking.footsteps import Ramp
 from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
@@ -50,6 +56,7 @@ KINDS = {
     'push10': ((10.0, 2.0, 0.1), (10.0, 6.0, 0.1), (10.0, 10.0, 0.1)),
     'constant': ((12.0, 5.0, 10.0),),
     'falling': ((150.0, 2.5, 0.1), (20.0, 2.8, 0.1)),
+    'floors': (),
 }
 """Magnitude [N], earliest begin [s] and duration [s] of the pushes; all begin up to 1 s later."""
 
@@ -68,13 +75,19 @@ def walked(robot, file, kind, seed, bag):
         speed=float(rng.uniform(0.15, 0.35)),
         turn_rate=float(rng.choice([0.0, 0.1, -0.1])),
     )
+    if kind == 'floors' and seed % 3 == 0:
+        slope = float(np.radians(rng.uniform(0.0, 6.0)))
+        parameters = replace(parameters, turn_rate=0.0, slope=slope)
     plan = plan_walk(Biped.of(robot.file, model=robot.model), parameters).plan
     later, pushes = rng.uniform(0.0, 1.0), []
     for size, begin, duration in KINDS[kind]:
         angle = rng.uniform(-np.pi, np.pi)
         force = size * np.array([np.cos(angle), np.sin(angle), 0.0])
         pushes.append(Push(robot.trunk, force, begin + later, duration))
-    run = robot.run(plan, pushes)
+    if kind == 'floors':
+        run = over_floor(robot, parameters, plan, seed, rng)
+    else:
+        run = robot.run(plan, pushes)
     feet = robot.file.feet
     offsets = rng.normal(size=(len(feet), 3))
     offsets /= np.linalg.norm(offsets, axis=1)[:, None]
@@ -98,6 +111,16 @@ def walked(robot, file, kind, seed, bag):
             heading = run.truth.root.rotation[row, :, 0]  # the soles' too
             truth.append((row * step - first, push.duration, push.force, heading))
     return evaluation, truth, Checked(run, evaluation, fused)
+
+
+def over_floor(robot, parameters, plan, seed, rng):
+    """A walk up the slope of its plan, or over bumps."""
+    floor = Slope(Ramp(parameters.slope, parameters.slope_start))
+    if not parameters.slope:
+        floor = Uneven(seed, amplitude=float(rng.uniform(0.002, 0.01)), half_size=8.0)
+    physics = Physics(friction=float(rng.uniform(0.5, 1.0)))
+    plant = build_mujoco(robot.file, physics, terrain=floor)
+    return simulate(plan, plant, feedback=AnkleFeedback())
 
 
 def fused_of(bag, file):
@@ -125,7 +148,7 @@ class Checked:
             matched_means(run.stamps, wrench, width, 0.1, second=False).value[rows]
             for wrench in (run.truth.ground_wrench, run.truth.applied_wrench)
         )
-        self.evaluation, self.fused = evaluation, fused
+        self.evaluation, self.fused, self.fall = evaluation, fused, run.fall
         zmp = zero_moment_point(
             ContactWrench.from_array(ground), evaluation.normal, evaluation.ground_point, 5.0
         )
@@ -165,10 +188,10 @@ def squares_of(error, covariance):
 def print_points(checked):
     """Errors of the IZMP, and mean squares of errors in standard deviations."""
     for name in ('mr_ad', 'cop', 'fusion'):
-        errors = np.concatenate([each.points[name] for each in checked])
+        errors = np.concatenate([points[name] for points, _ in checked])
         x, y, _ = 1e3 * np.sqrt(np.nanmean(errors**2, axis=0))
         print(f'  {name}: {x:.2f}, {y:.2f} mm', end='')
-    squares = zip(*(each.squares for each in checked), strict=True)
+    squares = zip(*(squares for _, squares in checked), strict=True)
     izmp, contact, external = (np.concatenate(part).mean() for part in squares)
     print(f'; mean squares {izmp:.2f} of 2, {contact:.1f} and {external:.1f} of 6', flush=True)
 
@@ -191,12 +214,12 @@ def main():
     noise = {'accelerometer': 60.0, 'gyroscope': 0.01, 'encoder': float(2.0 * np.pi / 2**16)}
     file = robot.written('wrong_trunk', ElementTree.tostring(tree, 'unicode'), noise=noise)
     for kind in options.kinds:
-        errors, count, more, minutes, points = [], 0, 0, 0.0, []
+        errors, count, more, falls, minutes, points = [], 0, [], 0, 0.0, []
         for seed in range(options.seed, options.seed + options.walks):
             evaluation, truth, checked = walked(
                 robot, file, kind, seed, options.folder / f'bag_{kind}'
             )
-            points.append(checked)
+            falls += bool(checked.fall) and not truth
             left = list(external_forces(Scene(evaluation)).pushes)
             minutes += float(evaluation.time[-1]) / 60.0
             count += len(truth)
@@ -215,8 +238,13 @@ def main():
                         1e3 * np.linalg.norm(push.point - checked.line(begin, duration)),
                         1e3 * checked.seen_after(begin, duration),
                     ))  # fmt: skip
-            more += len(left)
-        print(f'{kind}: {len(errors)} of {count} found; {more} more in {minutes:.1f} min', end='')
+            more += [f'{push.size:.0f} N at {push.start:.1f} s of seed {seed}' for push in left]
+            points.append((checked.points, checked.squares))
+        print(
+            f'{kind}: {len(errors)} of {count} found; {len(more)} more in {minutes:.1f} min',
+            end='',
+        )
+        print(f', {falls} fell' * bool(falls), *more, sep=', ', end='')
         units = ('N', '°', 'ms begin', 'ms duration', 'mm line', 'ms seen')
         for unit, column in zip(units, zip(*errors, strict=True), strict=bool(errors)):
             print(f'; {np.median(column):.2f}, ≤ {max(column):.2f} {unit}', end='')

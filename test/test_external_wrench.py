@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.estimation.push import LEAST_PART
+from izmp_dynamics.estimation.push import LEAST_PART, points_on_lines
 from izmp_dynamics.estimation.push import find_forces as found_with_level
 from izmp_dynamics.evaluate import replay
+from izmp_dynamics.model.method import Fusion
 from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.pushes import PushStatistics, push_remarks
 from izmp_lab.simulation.noisy_signals import sensor_noise
@@ -25,7 +27,7 @@ from izmp_lab.walking.walk_parameters import WalkParameters
 from .bag_columns import points, received, wrenches
 from .lab.walking import ROBOT_FILE
 
-FILE = load_robot_file(ROBOT_FILE)
+FILE = dataclasses.replace(load_robot_file(ROBOT_FILE), fusion=Fusion('trunk'))
 NOISY_FILE = load_robot_file(ROBOT_FILE.with_name('robot_noisy.yaml'))
 SECOND = 10**9
 WEIGHT = 270.0
@@ -166,6 +168,29 @@ def test_the_topic_events_and_the_report_hold_the_same(walked):
     assert 'durability: 1' in profile['offered_qos_profiles']  # transient local
 
 
+def test_where_a_push_acts_on_the_named_link(walked):
+    """At the centre of mass of the trunk: within 10 mm in the report, 3 σ in the topic."""
+    pushes, _, results = walked
+    result, center = results['ideal'], load_model(FILE.read_urdf()).center_of_link('trunk')
+    for push in result.summary.pushes:
+        assert push.link == 'trunk'
+        assert np.linalg.norm(push.on_link - center) < min(0.01, 2.0 * push.on_link_sigma + 0.002)
+        assert re.fullmatch(r', on trunk at x .* mm of its frame \(± .* mm\)', push.place)
+    known = [shove for shove in pushes if shove.start > 2.5]  # the biases are
+    found = received(result.bag, '/fusion/push_on_link') if known else []
+    inside = [
+        message for stamp, message in found for shove in known
+        if 0.02 < stamp / SECOND - 1.0 - shove.start < shove.duration - 0.02
+    ]  # fmt: skip
+    assert len(inside) >= 6 * len(known)
+    for message in inside:
+        assert message.header.frame_id == 'trunk'
+        place = message.pose.pose.position
+        off = np.array([place.x, place.y, place.z]) - center
+        sigma = np.sqrt(np.trace(np.reshape(message.pose.covariance, (6, 6))[:3, :3]))
+        assert np.linalg.norm(off) < 3.0 * sigma < 0.3
+
+
 @pytest.mark.parametrize('walked', ['back and right'], indirect=True)
 def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
     """Where a foot measures its normal force only, the rest would look like a push."""
@@ -181,6 +206,24 @@ def test_without_whole_wrenches_there_is_no_external_wrench(walked, tmp_path):
 
 
 # The pure part
+
+
+def test_points_on_lines_of_action_and_their_covariances():
+    """Their moment is that of the wrench across the force; covariances by differences."""
+    random = np.random.default_rng(0)
+    wrench, near = random.normal(size=(5, 6)), random.normal(size=(5, 3))
+    root = random.normal(size=(5, 6, 6))
+    points, covariance = points_on_lines(wrench, root @ np.swapaxes(root, 1, 2), near)
+    force, square = wrench[:, :3], np.sum(wrench[:, :3] ** 2, axis=1)[:, None]
+    along = np.sum(force * wrench[:, 3:], axis=1)[:, None] * force / square
+    np.testing.assert_allclose(np.cross(points, force), wrench[:, 3:] - along, atol=1e-12)
+    np.testing.assert_allclose(np.sum((points - near) * force, axis=1), 0.0, atol=1e-12)
+
+    def moved(k, step):
+        return points_on_lines(wrench + step * root[:, :, k], root, near)[0]
+
+    J = np.stack([(moved(k, 1e-6) - moved(k, -1e-6)) / 2e-6 for k in range(6)], axis=2)
+    np.testing.assert_allclose(covariance, J @ np.swapaxes(J, 1, 2), rtol=1e-5, atol=1e-6)
 
 
 def stamped(count, period_ms=8):

@@ -13,11 +13,11 @@ NOISE = np.kron([[2.0, 0.5], [0.5, 0.25]], np.diag(SIGMA**2))
 MAPS = np.tile(np.eye(6), (2, 1, 1))
 
 
-def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0, posture=0.0):
+def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0, posture=0.0, impacts=()):
     """The estimate and the truth of noisy wrenches.
 
     `push` is begin, end [s] and force (3,); MR-AD errs by `model` standard deviations at 1 Hz,
-    and sideways by ± `posture` [N] for 3 s each.
+    and sideways by ± `posture` [N] for 3 s each, and by 6 at the instants `impacts`.
     """
     random, fusion, parts, truth = np.random.default_rng(seed), Fusion(WEIGHT, 2), [], []
     for cell in range(int(seconds * 1e9) // CELL):
@@ -34,6 +34,7 @@ def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0,
         moved = contact + external + BIAS + 2.0 * below + SIGMA * random.normal(size=(50, 6))
         moved += model * np.sin(6.3 * stamps * 1e-9)[:, None] * SIGMA
         moved[:, 1] += posture * np.sign(np.sin(1.05 * stamps * 1e-9))
+        moved[np.isin(50 * cell + np.arange(50), impacts)] += 6.0 * SIGMA
         feet = np.stack([0.4 * contact, 0.6 * contact], axis=1) + OFFSETS
         feet[:, 0] += below
         scatter = np.diag((0.25 * SIGMA) ** 2)
@@ -100,6 +101,20 @@ def test_what_changes_with_the_posture_is_no_push_once_it_is_usual():
     assert fused.pushed[late].mean() < 0.2
     sigma = np.sqrt(fused.external_covariance[late, 1, 1])
     assert np.sqrt(np.mean((fused.external[late, 1] / sigma) ** 2)) < 2.5  # of two levels
+
+
+def test_an_impact_neither_moves_the_contact_wrench_nor_its_confidence_away():
+    """6 σ of MR-AD at single instants: the feet alone count there, with a larger covariance."""
+    _, calm, truth = estimated(20.0)
+    _, struck, _ = estimated(20.0, impacts=(500, 700, 900))
+    rows = np.array([500, 700, 900])
+    error = (struck.contact - truth[:, :6])[rows]
+    solved = np.linalg.solve(struck.covariance[rows], error[:, :, None])[:, :, 0]
+    assert np.sum(solved * error, axis=1).mean() < 12.0
+    ratio = struck.external_covariance[rows, 0, 0] / calm.external_covariance[rows, 0, 0]
+    assert (ratio > 5.0).all()
+    assert not struck.pushed[rows].any()
+    assert struck.changes[rows].all()
 
 
 def test_live_is_replay():

@@ -17,6 +17,10 @@ Tracking and Navigation, 2001, sect. 8.3.3)
 with C the covariance of the corrected feet, S that of r and −D that of both; in a push
 ĉ = f − Σ T_f o_f, and x = r in any case. c has no dynamics: there is no delay.
 
+An r that is no noise by S and no push, rᵀ S⁻¹ r > 36, is of an impact that the samples do not
+resolve. How much of its error is common to motion and feet is not known, so then
+ĉ = f − Σ T_f o_f, and C and S count rᵀ S⁻¹ r / 6 times (variance factor, Förstner 1979).
+
 The joints move the mass below the sensors of the feet, too, so ε_f is mostly the noise of the same
 encoders as ε_m, and r shows a part of it. The covariance of (ε_m, ε_f) is what the pipeline
 predicts, times the factor by which r scatters less. What readings scatter more in swings is noise
@@ -171,7 +175,7 @@ class Fusion:
         self._before: Array | None = None
         self._times = np.empty(0, np.int64)
         self._forces = np.empty((0, 3))
-        self._turned = self._was_pushed = False
+        self._turned, self._state = False, 0
         self._combine(np.tile(np.eye(6), (feet, 1, 1)))
 
     def turn(self, predicted: Array, maps: Array, swings: Iterable[Unloaded]) -> None:
@@ -206,16 +210,20 @@ class Fusion:
         pushed = self._judged(seen.stamps, external[:, :3])
         self._rows.append(_Rows(seen.stamps, seen.moved - measured, seen.maps, external, pushed))
         at_rest, of_feet, of_external = self._covariances
-        gain = np.where(pushed[:, None], 0.0, external @ self._gain.T)
-        known = finite_rows(external)[:, None, None]
-        changes = np.diff(pushed, prepend=self._was_pushed)
+        known, common = finite_rows(external), external @ self._gain.T
+        sizes = np.einsum('ki,ki->k', external, np.linalg.solve(of_external, external.T).T)
+        odd = known & ~pushed & (sizes > NO_NOISE**2)
+        state = pushed + 2 * odd
+        changes = odd | (np.diff(state, prepend=self._state) != 0)
         changes[0] |= self._turned
-        self._turned, self._was_pushed = False, bool(pushed[-1])
+        self._turned, self._state = False, int(state[-1])
+        alone = (pushed | odd)[:, None]
+        factor = np.where(known, np.where(odd, sizes / 6.0, 1.0), np.nan)[:, None, None]
         return Fused(
-            feet + gain,
-            np.where(known, np.where(pushed[:, None, None], of_feet, at_rest), np.nan),
+            feet + np.where(alone, 0.0, common),
+            factor * np.where(alone[:, None], of_feet, at_rest),
             external,
-            np.where(known, of_external, np.nan),
+            factor * of_external,
             pushed,
             changes,
         )

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows, seconds
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows, seconds, skew
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median
 
 Mask = npt.NDArray[np.bool_]
@@ -106,6 +106,28 @@ def find_forces(
         level = np.median(gap[rest], axis=0)
         finder = _Finder(stamps, gap - level, weight, half_width)
     return tuple(sorted(finder.forces(), key=lambda force: force.start)), level
+
+
+def points_on_lines(wrench: Array, covariance: Array, near: Array) -> tuple[Array, Array]:
+    """Find where lines of action pass nearest to points: c + F × (M − c × F) / |F|².
+
+    Args:
+        wrench: (K, 6) force F and moment M about the origin [N], [N·m].
+        covariance: (K, 6, 6) of it.
+        near: (K, 3) the points c [m].
+
+    Returns:
+        (K, 3) points [m], and their covariances (K, 3, 3) [m²]. Where along its line a force acts
+        is not observable, and not part of these.
+    """
+    force, moment = wrench[:, :3], wrench[:, 3:] - np.cross(near, wrench[:, :3])
+    square = np.sum(force**2, axis=1)[:, None]
+    off = np.cross(force, moment) / square
+    by_moment = skew(force) / square[..., None]
+    by_force = (-skew(moment) - skew(force) @ skew(near)) / square[..., None]
+    by_force -= 2.0 * np.einsum('ki,kj->kij', off, force / square)
+    J = np.concatenate([by_force, by_moment], axis=2)
+    return near + off, J @ covariance @ np.swapaxes(J, 1, 2)
 
 
 class _Finder:

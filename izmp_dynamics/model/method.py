@@ -120,6 +120,16 @@ class FallAlarm:
 
 
 @dataclass(frozen=True)
+class Fusion:
+    """What motion and feet say together (docs/fusion.md)."""
+
+    link: str | None = setting(
+        'link on which fusion/push_on_link and the report state where the robot is pushed',
+        default=None,
+    )
+
+
+@dataclass(frozen=True)
 class Pairing:
     """How samples of different topics are brought to one instant."""
 

@@ -23,6 +23,7 @@ from izmp_dynamics.model.method import (
     AngularAcceleration,
     FallAlarm,
     Filter,
+    Fusion,
     IrMd,
     Pairing,
     Rates,
@@ -34,7 +35,7 @@ from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WREN
 from izmp_dynamics.model.urdf import LARGEST, SUFFIXES, Urdf, read_urdf
 
 _LINK = re.compile(
-    r'(imu|position|(accelerometers|feet|segments)\[\d+\](\.wrench|\.force|\.imu|\.accelerometers\[\d+\])?)'
+    r'(imu|position|fusion|(accelerometers|feet|segments)\[\d+\](\.wrench|\.force|\.imu|\.accelerometers\[\d+\])?)'
     r'\.(frame|below|link)'
 )
 _NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
@@ -170,6 +171,7 @@ class RobotFile:
     filter: Filter = setting('filter matched to the equations of motion', factory=Filter)
     pairing: Pairing = setting('pairing of stamps', factory=Pairing)
     fall_alarm: FallAlarm = setting('fall alarm', factory=FallAlarm)
+    fusion: Fusion = setting('what motion and feet say together', factory=Fusion)
     path: Path | None = dataclasses.field(default=None, metadata=NOT_IN_FILE)
 
     def __post_init__(self) -> None:

@@ -23,6 +23,8 @@ from izmp_dynamics.base.errors import ShapeError, UnknownNameError
 from izmp_dynamics.model.audit import Problem, audit
 from izmp_dynamics.model.body_layout import (
     DRIVER,
+    FIRST_MOMENT,
+    INERTIA,
     MASS,
     PARENT,
     POSE,
@@ -198,6 +200,19 @@ class RobotModel:
         poses = kinematics.frame_poses(self.joints, self.bodies, batch, mount.body, mount.pose)
         R, p = poses[:, ROTATION:POSITION].reshape(-1, 3, 3), poses[:, POSITION:]
         return (R[0], p[0]) if single else (R, p)
+
+    def center_of_link(self, frame: str) -> Array:
+        """Compute the centre of mass of the body that a link is part of: (3,) in its frame [m].
+
+        Raises:
+            UnknownNameError: if there is no such link.
+        """
+        mount = self.mount(frame)
+        mass, moment = self.bodies[mount.body, MASS], self.bodies[mount.body, FIRST_MOMENT:INERTIA]
+        if mass <= 0.0:
+            return np.zeros(3)
+        center: Array = mount.body_R_frame.T @ (moment / mass - mount.p_frame_in_body)
+        return center
 
     def com(self, q: npt.ArrayLike) -> Array:
         """Compute the centre of mass in the root frame: (3,) or (T, 3) [m] for q (n,) or (T, n).

@@ -69,6 +69,7 @@ class Outputs:
             'root': node.root,
             'world': node.frame_names.world,
             'ground': ground if node.robot.ground.moves else node.frame_names.of(ground),
+            'link': node.frame_names.of(node.robot.fusion.link or ''),
             '': '',
         }
         self._of_pose = [self._made[name] for name in self._made if TOPICS[name].of_world]

@@ -34,7 +34,7 @@ from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.results.evaluation import LinkPoses, Outage
 from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS, pose_with_covariance
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.fall_alarm import FallRisk
@@ -196,7 +196,9 @@ class VerdictOutputs:
         }
         self._point, self._margin, risk, self._polygon, markers, events = live.values()
         self._markers = Markers(markers, node.model, node.root)
-        recent = Recent(node.robot, node.model.total_mass, node.model.com)
+        link = node.robot.fusion.link
+        on_link = partial(LinkPoses.of, node.model, link) if link else None
+        recent = Recent(node.robot, node.model.total_mass, node.model.com, on_link)
         self._recent = RecentFindings(
             recent, node.health, EventTopic(events), partial(_outages, node)
         ).recent
@@ -261,6 +263,8 @@ class VerdictOutputs:
         self._send(wrenches, instant, rig)
         if fused.changes[0]:
             self._send([f'{name}_covariance' for name in wrenches], instant, rig)
+        if fused.pushed[0]:
+            self._send(['fusion/push_on_link'], instant, rig)
         point, covariance = self.point('fusion', instant, rig), fused.point_covariance
         if point is None or covariance is None:
             return

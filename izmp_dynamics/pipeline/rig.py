@@ -177,6 +177,8 @@ def make_rig(
     minimum_force, contact_force = ground.forces(model.total_mass * robot.gravity)
     if ground.frame is not None and not ground.moves:
         _known(model, ground.frame, 'ground.frame')
+    if robot.fusion.link is not None:
+        _known(model, robot.fusion.link, 'fusion.link')
     return Rig(
         robot=robot,
         model=model,

@@ -23,7 +23,14 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import unit_rates
 from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, SignalHealth, Track
+from izmp_dynamics.results.evaluation import (
+    Evaluation,
+    Foot,
+    LinkPoses,
+    Outage,
+    SignalHealth,
+    Track,
+)
 from izmp_dynamics.results.topics import TRACKS, external_of
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.signals.stream import filter_in_words
@@ -152,6 +159,10 @@ class Collector:
         if fused is not None and fused.point_covariance is not None:
             yield 'fusion_covariance', fused.point_covariance
             yield 'external_wrench', fused.external
+        if (link := rig.robot.fusion.link) is not None:
+            R, p = rig.model.frame_pose(link, results.joints.positions)
+            yield 'link.R', R
+            yield 'link.p', p
         for name in (*TRACKS, 'fusion'):
             yield f'{name}.wrench', results.wrenches.get(name, nothing)
             yield f'{name}.point', results.points.get(name, nothing[:, :3])
@@ -226,6 +237,7 @@ class Collector:
             ground_point=self._join('ground_point'),
             com=self._join('com'),
             feet=tuple(self._foot(k) for k in range(len(robot.feet))),
+            link=self._link(),
             fusion=fusion if self._any_known(fusion.wrench) else None,
             **known,
             fall_alarm=None if known['fall_probability'] is None else alarm,
@@ -242,6 +254,13 @@ class Collector:
             parameters=flatten(robot) | dict(stages or {}),
             columns=self.columns,
         )
+
+    def _link(self) -> LinkPoses | None:
+        link, model = self.recording.robot.fusion.link, self.recording.model
+        if link is None:
+            return None
+        R, p = self._join('link.R'), self._join('link.p')
+        return LinkPoses(link, R, p, model.center_of_link(link))
 
     def _foot(self, k: int) -> Foot:
         rig, wrench = self.recording.rig.feet[k], self.recording.robot.feet[k].wrench

@@ -25,6 +25,8 @@ from izmp_dynamics.stability.support_polygon import plane_axes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from izmp_dynamics.model.robot_model import RobotModel
+
 
 @dataclass(frozen=True)
 class Track:
@@ -89,6 +91,28 @@ class Foot:
     frame: str = ''
     measured: bool = False
     chance: Array | None = None
+
+
+@dataclass(frozen=True)
+class LinkPoses:
+    """The link on which it is stated where the robot is pushed, over time.
+
+    Attributes:
+        name: of the link.
+        R: (K, 3, 3) root_R_link.
+        p: (K, 3) its origin in the root frame [m].
+        center: (3,) centre of mass of its body, in its frame [m].
+    """
+
+    name: str
+    R: Array
+    p: Array
+    center: Array
+
+    @classmethod
+    def of(cls, model: 'RobotModel', name: str, q: Array) -> 'LinkPoses':
+        """Compute the poses for joint positions (K, n)."""
+        return cls(name, *model.frame_pose(name, q), model.center_of_link(name))
 
 
 @dataclass(frozen=True)
@@ -157,6 +181,7 @@ class Evaluation:
         fusion_covariance: (K, 3, 3) of its point, in the root frame [m²].
         external_wrench: (K, 6) by the same estimate, without the biases of model and sensors,
             about the root origin in root axes [N], [N·m].
+        link: where the link `fusion.link` of the robot file is; None without one.
         up: (K, 3) unit vector [-] against gravity in root axes, by the root's orientation, else by
             gyroscope and accelerometer; NaN where that is not known, None without any.
         fall_probability: (K,) that the feet cannot bring the robot to rest any more [-]; NaN where
@@ -194,6 +219,7 @@ class Evaluation:
     fusion: Track | None = None
     fusion_covariance: Array | None = None
     external_wrench: Array | None = None
+    link: LinkPoses | None = None
     up: Array | None = None
     fall_probability: Array | None = None
     fall_alarm: npt.NDArray[np.bool_] | None = None

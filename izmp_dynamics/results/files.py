@@ -172,7 +172,8 @@ class ResultWriter:
         self.world, self.nif = (unused_name(name, taken) for name in ('world', 'nif'))
         ground = rig.robot.ground.frame or ''
         self._frames = {
-            'root': self.root, 'points': self.root, 'world': self.world, 'ground': ground
+            'root': self.root, 'points': self.root, 'world': self.world, 'ground': ground,
+            'link': rig.robot.fusion.link or '',
         }  # fmt: skip
         self.links = LinkTransforms(rig.model)
         self.tf_step = max(1, round(rig.robot.rates.bus / TF_RATE))

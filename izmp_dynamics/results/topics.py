@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.batch import RawMessages
-from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.rotations import quaternions_of_matrices
+from izmp_dynamics.base.conventions import Array, Stamps, finite_rows
+from izmp_dynamics.base.rotations import quaternions_of_matrices, rotated_back
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench, external_wrench
+from izmp_dynamics.estimation.push import points_on_lines
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
@@ -37,7 +38,8 @@ class Topic:
         name: without the leading slash.
         msgtype: ROS type.
         frame: of the header: 'root', 'world', 'ground' (the frame of a ground that has one),
-            'points' (in a replay the root, in a node its evaluation frame), '' for no header.
+            'points' (in a replay the root, in a node its evaluation frame), 'link' (that of
+            `fusion`), '' for no header.
         fields: paths in the message, to which the values go in this order.
         values: gives of K instants, for each field, (K, …) numbers; None if the robot, with its
             sensors, has no such result. An instant with a NaN has no message.
@@ -50,7 +52,7 @@ class Topic:
 
     name: str
     msgtype: str
-    frame: Literal['root', 'world', 'ground', 'points', '']
+    frame: Literal['root', 'world', 'ground', 'points', 'link', '']
     fields: tuple[str, ...]
     values: Callable[[Evaluated, Rig], Values | None]
     rows: Callable[[Evaluated], npt.NDArray[np.bool_]] | None = None
@@ -254,6 +256,23 @@ def _with_covariance(results: Evaluated, rig: Rig) -> Values | None:
     return (pose_with_covariance(results.points['fusion'], fused.point_covariance),)
 
 
+def _push_on_link(results: Evaluated, rig: Rig) -> Values | None:
+    """(K, 43) numbers of poses where pushes act on the link of the robot file, in its axes."""
+    fused, link = results.fused, rig.robot.fusion.link
+    if fused is None or link is None:
+        return None
+    values = np.full((len(results.stamps), 43), np.nan)
+    rows = fused.pushed & finite_rows(fused.external)
+    if rows.any():
+        R, p = rig.model.frame_pose(link, results.joints.positions[rows])
+        near = p + R @ rig.model.center_of_link(link)
+        wrench, covariance = fused.external[rows], fused.external_covariance[rows]
+        point, covariance = points_on_lines(wrench, covariance, near)
+        back = np.swapaxes(R, 1, 2)
+        values[rows] = pose_with_covariance(rotated_back(R, point - p), back @ covariance @ R)
+    return (values,)
+
+
 def _of_fusion(name: str, quantity: str) -> tuple[Topic, Topic]:
     """A fused wrench, and its covariance by rows where that changes."""
 
@@ -337,6 +356,11 @@ _ROWS = (
     Topic(
         'fusion/izmp_with_covariance', f'{_GEOMETRY}PoseWithCovarianceStamped', 'points',
         ('pose',), _with_covariance, of_robot=_measures_whole_wrench, part='fusion',
+    ),
+    Topic(
+        'fusion/push_on_link', f'{_GEOMETRY}PoseWithCovarianceStamped', 'link', ('pose',),
+        _push_on_link, part='fusion',
+        of_robot=lambda robot: _measures_whole_wrench(robot) and bool(robot.fusion.link),
     ),
     _row('gap', 'Vector3', 'points', _gap),
     _row('margin', 'Float64', '', lambda e, rig: e.margins['mr_ad']),

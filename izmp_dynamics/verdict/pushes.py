@@ -9,7 +9,9 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
 from izmp_dynamics.base.conventions import seconds as seconds_of
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
+from izmp_dynamics.results.evaluation import LinkPoses
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, Moves, means_of, significance
 from izmp_dynamics.verdict.events.event import from_where
@@ -47,6 +49,10 @@ class PushStatistics:
         point: (3,) where its line of action comes nearest to the centre of mass: ahead, to the
             left and above it [m]; NaN where it is not known.
         point_sigma: standard deviation of that [m].
+        link: the link of the robot file on which it acted; empty without one.
+        on_link: (3,) where its line of action comes nearest to the centre of mass of that link's
+            body, in the frame of the link [m].
+        on_link_sigma: standard deviation of that [m].
     """
 
     start: float
@@ -59,6 +65,9 @@ class PushStatistics:
     time_sigma: float
     point: tuple[float, float, float] = (np.nan, np.nan, np.nan)
     point_sigma: float = np.nan
+    link: str = ''
+    on_link: tuple[float, float, float] = (np.nan, np.nan, np.nan)
+    on_link_sigma: float = np.nan
 
     @property
     def force(self) -> Array:
@@ -89,6 +98,19 @@ class PushStatistics:
         words = [f'{mm(abs(part))} {names[part < 0]}' for part, names in away]
         where = f'along a line {" and ".join(words)}' if words else 'through'
         return f', {where} the centre of mass (± {mm(error)})'
+
+    @property
+    def place(self) -> str:
+        """Where it acted on the link, e.g. ', on trunk at x 0, y 12, z 310 mm of it (± 9 mm)'.
+
+        Empty where that is not known within `MOST_OFF`.
+        """
+        error = 2.0 * self.on_link_sigma
+        if not error < MOST_OFF:
+            return ''
+        parts = zip('xyz', np.round(1e3 * np.array(self.on_link)).astype(int), strict=True)
+        where = ', '.join(f'{axis} {part}' for axis, part in parts)
+        return f', on {self.link} at {where} mm of its frame (± {mm(error)})'
 
 
 @dataclass(frozen=True)
@@ -130,6 +152,8 @@ class Gap(NamedTuple):
         stamps: (K,) [ns].
         force: (K, 3) [N].
         moment: (K, 3) about the centre of mass [N·m].
+        on_link: (K, 6) both about the centre of `Evaluation.link` in the axes of that link; None
+            without one.
         exchanged: (K,) `Scene.exchanged`.
         motion: (K,) `Posture.motion` [m/s].
     """
@@ -137,6 +161,7 @@ class Gap(NamedTuple):
     stamps: Stamps
     force: Array
     moment: Array
+    on_link: Array | None
     exchanged: Mask
     motion: Array
 
@@ -148,7 +173,7 @@ class Gap(NamedTuple):
         where it stands on a foot of which it is not known where it is, or without whole wrenches.
         """
         evaluation = scene.evaluation
-        force, tracks = evaluation.external_force, evaluation.tracks
+        force, tracks, link = evaluation.external_force, evaluation.tracks, evaluation.link
         if force is None or not scene.compares_forces:
             return None
         known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
@@ -156,11 +181,15 @@ class Gap(NamedTuple):
         def seen(rows: slice) -> tuple[Array, ...]:
             gap = tracks['mr_ad'].wrench[rows] - tracks['cop'].wrench[rows]
             moment = gap[:, 3:] - np.cross(evaluation.com[rows], gap[:, :3])
-            both = (scene.seen_upright(each, rows) for each in (force[rows], moment))
-            return tuple(np.where(known[rows, None], each, np.nan) for each in both)
+            found = [scene.seen_upright(each, rows) for each in (force[rows], moment)]
+            if link is not None:
+                R, wrench = link.R[rows], ContactWrench.from_array(gap)
+                found.append(wrench.seen_from(R, link.p[rows] + R @ link.center).as_array())
+            return tuple(np.where(known[rows, None], each, np.nan) for each in found)
 
-        forces, moments = scene.columns.by_blocks(len(known), seen)
-        return cls(evaluation.stamps, forces, moments, scene.exchanged, scene.motion)
+        forces, moments, *more = scene.columns.by_blocks(len(known), seen)
+        on_link = more[0] if more else None
+        return cls(evaluation.stamps, forces, moments, on_link, scene.exchanged, scene.motion)
 
     def after(self, earlier: 'Gap | None', span: float) -> 'Gap':
         """This one behind what an earlier one has of the time [s] before its end."""
@@ -168,7 +197,10 @@ class Gap(NamedTuple):
             return self
         since = self.stamps[-1] - round(span * NANOSECONDS)
         kept = (earlier.stamps < self.stamps[0]) & (earlier.stamps >= since)
-        return Gap._make(np.concatenate([a[kept], b]) for a, b in zip(earlier, self, strict=True))
+        return Gap._make(
+            None if a is None else np.concatenate([a[kept], b])
+            for a, b in zip(earlier, self, strict=True)
+        )
 
 
 def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
@@ -193,10 +225,11 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     moves = Moves(gap.motion, gap.exchanged, half_width)
     sizes, stands_out = significance(seconds_of(stamps), force, events, floor, moves=moves)
     points, height = _lines(force, gap.moment, events), median(scene.height)
+    places = _places(scene.evaluation.link, gap.on_link, events)
     pushes: list[PushStatistics] = []
     errors: list[PushStatistics] = []
-    for push, event, size, large, (point, sigma) in zip(
-        found, events, sizes.tolist(), stands_out.tolist(), points, strict=True
+    for push, event, size, large, (point, sigma), place in zip(
+        found, events, sizes.tolist(), stands_out.tolist(), points, places, strict=True
     ):
         rows = slice(*event)
         one = PushStatistics(
@@ -210,6 +243,7 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
             push.time_sigma,
             point,
             sigma,
+            *place,
         )
         if push.end >= first:
             # A push at the feet tips nobody; errors of their sensors along the ground act there.
@@ -231,9 +265,7 @@ def _lines(
     """
     if not events:
         return
-    rest = np.array(moment)
-    for event in events:
-        rest[slice(*event)] = np.nan
+    rest = _at_rest(moment, events)
     level = np.array([median(axis) for axis in rest.T])
     for event in events:
         F, M = (np.array([*map(mean, each[slice(*event)].T)]) for each in (force, moment))
@@ -241,6 +273,28 @@ def _lines(
         sigma = np.linalg.norm([MAD_TO_SIGMA * median(axis) for axis in off.T])
         x, y, z = (np.cross(F, M - level) / (F @ F)).tolist()
         yield (x, y, z), float(sigma / np.linalg.norm(F))
+
+
+def _places(
+    link: LinkPoses | None, gap: Array | None, events: list[tuple[int, int]]
+) -> Iterator[tuple[str, tuple[float, float, float], float] | tuple[()]]:
+    """Name of the link, and where on it each event acts in its frame, with its σ [m]."""
+    if link is None or gap is None:
+        yield from [()] * len(events)
+        return
+    force, moment = gap[:, :3], gap[:, 3:]
+    level = np.array([median(axis) for axis in _at_rest(force, events).T])
+    for point, sigma in _lines(force - level, moment, events):
+        x, y, z = (link.center + point).tolist()
+        yield link.name, (x, y, z), sigma
+
+
+def _at_rest(values: Array, events: list[tuple[int, int]]) -> Array:
+    """Values (K, 3) without those of events."""
+    rest = np.array(values)
+    for event in events:
+        rest[slice(*event)] = np.nan
+    return rest
 
 
 def _between_halves(force: Array) -> float:
@@ -267,8 +321,9 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
     remarks = tuple(
         f'An external force pushed the robot {push.described} (± '
         f'{newtons(push.uncertainty)}) for {seconds(push.duration)} at '
-        f'{instant(push.start)}{push.line}, {plain(push.significance, 0)} times the standard '
-        'deviation of the unexplained force in the rest of the log.'
+        f'{instant(push.start)}{push.line}{push.place}, '
+        f'{plain(push.significance, 0)} times the standard deviation of the unexplained force in '
+        'the rest of the log.'
         for push in sorted(largest, key=lambda push: push.start)
     )
     if len(pushes) > _LISTED:

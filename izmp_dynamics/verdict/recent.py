@@ -15,7 +15,7 @@ from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.rig import Rig, unit_rates
-from izmp_dynamics.results.evaluation import Evaluation, Foot, Outage, Track
+from izmp_dynamics.results.evaluation import Evaluation, Foot, LinkPoses, Outage, Track
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instants_since
@@ -93,6 +93,7 @@ class Recent:
         total_mass: of the robot [kg].
         com: gives the centre of mass (T, 3) in the root frame [m] for joint positions (T, n); None
             if it is not known: then a fall is not recognised.
+        link: gives likewise where the link is on which pushes are stated; None without one.
 
     Attributes:
         era: how often the instants were forgotten.
@@ -103,8 +104,9 @@ class Recent:
         robot: RobotFile,
         total_mass: float,
         com: Callable[[Array], Array] | None = None,
+        link: Callable[[Array], LinkPoses] | None = None,
     ) -> None:
-        self._robot, self._total_mass, self._com = robot, total_mass, com
+        self._robot, self._total_mass, self._com, self._link = robot, total_mass, com, link
         self._instants: deque[Instant] = deque()
         self._start = 0
         self._gap: Gap | None = None
@@ -170,7 +172,8 @@ class Recent:
         whole = 'cop' in wrenches and not normal_only
         com = np.full((len(instants), 3), np.nan)
         q = [instant.q for instant in instants if instant.q is not None]
-        if self._com is not None and len(q) == len(instants):
+        known = len(q) == len(instants)
+        if self._com is not None and known:
             com = self._com(np.stack(q))
         nowhere = np.full(3, np.nan)
         up = np.stack([nowhere if i.up is None else i.up for i in instants])
@@ -190,6 +193,7 @@ class Recent:
             normal=ground.plane.normal,
             ground_point=ground.plane.point,
             com=com,
+            link=self._link(np.stack(q)) if self._link is not None and known else None,
             up=up if np.isfinite(up).any() else None,
             fall_probability=np.array([each for each, _ in falls]) if judged else None,
             fall_alarm=np.array([raised for _, raised in falls]) if judged else None,

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +12,11 @@ import pytest
 pytest.importorskip('mujoco', reason='the stand-in for Webots is moved by MuJoCo')
 
 from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
+from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.model.sensors import SegmentUnit
 from izmp_lab.nodes.webots_driver import WebotsDriver
+from izmp_lab.simulation.segment_units import files_of, with_units
 from izmp_lab.simulation.webots.options import Options
 from izmp_lab.simulation.webots.trajectory import Trajectory
 from izmp_lab.simulation.webots.world import make_world
@@ -42,10 +46,20 @@ def stand_in(world):
     return StandIn(world)
 
 
+def with_two_units(folder):
+    """A robot file of biped31 with an array on a thigh and an IMU on the trunk."""
+    file = with_units(load_robot_file(BIPED31), 'l_thigh', folder)
+    trunk = SegmentUnit('trunk', 'segments/trunk/imu', 'trunk')
+    files = files_of(replace(file, segments=(*file.segments, trunk)), noisy=False)
+    (folder / 'robot.yaml').write_text(files['robot.yaml'])
+    return folder / 'robot.yaml'
+
+
 @pytest.fixture(scope='module')
 def walked(tmp_path_factory):
-    """Six steps onto a ramp: the stand-in, its truth, and what the plugin published."""
-    world = make_world(BIPED31, tmp_path_factory.mktemp('ramp'), slope_deg=10.0)
+    """Six steps onto a ramp, with two units: stand-in, truth, and what the plugin published."""
+    folder = tmp_path_factory.mktemp('ramp')
+    world = make_world(with_two_units(folder), folder / 'world', slope_deg=10.0)
     stand_in, given = StandIn(world), {'steps': '6', 'slope_deg': '10', 'quit': 'true'}
     sink = drive(stand_in, QUICK | given | {'robot': str(world.robot)})
     return stand_in, stand_in.truth(), sink
@@ -87,7 +101,11 @@ def test_everything_of_an_instant_has_one_stamp_of_the_robots_time(walked):
     assert stamps[0] <= 6_000_000
     assert stamps[-1] == 1_000_000 * (stand_in.now - stand_in.time_step)
     first = sink.samples[0]
-    assert set(first.accelerometers) == {f'accelerometers/accelerometer_{i}' for i in (1, 2, 3)}
+    assert set(first.accelerometers) == {
+        *(f'accelerometers/accelerometer_{i}' for i in (1, 2, 3)),
+        *(f'segments/l_thigh/accelerometer_{axis}' for axis in 'xyz'),
+    }
+    assert set(first.segments) == {'segments/l_thigh/imu', 'segments/trunk/imu'}
     assert set(first.wrenches) == {'l_foot/wrench', 'r_foot/wrench'}
 
 
@@ -101,6 +119,7 @@ def test_sensors_tell_what_was_at_the_stamp(walked, signals):
         (published.position, truth.position),
         *((published.accelerometers[topic], truth.accelerometers[topic])
           for topic in published.accelerometers),
+        *((published.segments[topic], truth.segments[topic]) for topic in published.segments),
     ):  # fmt: skip
         np.testing.assert_allclose(value, true[rows], atol=1e-12)
     dot = np.abs(np.sum(published.imu.orientation_xyzw * truth.imu.orientation_xyzw[rows], axis=1))

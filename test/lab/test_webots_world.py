@@ -116,6 +116,7 @@ def odd_world(folder, text=ODD, root='box'):
     robot = {
         'urdf': 'odd.urdf', 'root': root, 'imu': {'frame': 'imu'},
         'feet': [{'name': 'foot', 'sole': 'sole', 'polygon': corners}],
+        'segments': {'slide': {'topic': 'slide/imu', 'frame': 'slide'}},
     }  # fmt: skip
     (folder / 'robot.yaml').write_text(yaml.safe_dump(robot))
     made = make_world(folder / 'robot.yaml', folder / 'worlds')
@@ -289,8 +290,12 @@ def test_sensors_sit_in_their_frames(made):
         names.imu_gyro: ('Gyro', file.imu.frame),
         names.inertial_unit: ('InertialUnit', file.imu.frame),
     }
-    for name, sensor in zip(names.accelerometers, file.accelerometers, strict=True):
+    for name, sensor in zip(names.accelerometers, file.all_accelerometers, strict=True):
         wanted[name] = ('Accelerometer', sensor.frame)
+    for unit, name in zip(file.segments, names.unit_accelerometers, strict=True):
+        wanted[name] = ('Accelerometer', unit.frame)
+    for unit, name in zip(file.segments, names.unit_gyros, strict=True):
+        wanted[name] = ('Gyro', unit.frame)
     if names.gps:
         wanted[names.gps] = ('GPS', file.position.frame)
     for name, (kind, frame) in wanted.items():

@@ -71,6 +71,7 @@ class Recorder:
             None,
             ImuSignals(*(column(attrgetter(f'imu.{name}')) for name in imu)),
             *(column(attrgetter(name)) for name in rest),
+            segments=column(attrgetter('segments')),
         )
 
 

@@ -259,8 +259,12 @@ class StandIn:
         orientation = self._reader(imu + ORIENTATION)
         yield names.inertial_unit, lambda: np.roll(orientation(), -1)
         yield names.gps, self._reader(position)
-        for name, sensor in zip(names.accelerometers, file.accelerometers, strict=True):
+        for name, sensor in zip(names.accelerometers, file.all_accelerometers, strict=True):
             yield name, self._reader(sensor.topic)
+        units = zip(file.segments, names.unit_gyros, names.unit_accelerometers, strict=True)
+        for unit, gyro, accelerometer in units:
+            yield gyro, self._reader(unit.topic + GYRO)
+            yield accelerometer, self._reader(unit.topic + FORCE)
         for joint in self.plant.robot.joint_names:
             column = self.model.joint(joint).qposadr[0]
             yield joint + names.sensor_suffix, lambda column=column: float(self.data.qpos[column])

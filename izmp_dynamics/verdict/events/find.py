@@ -83,7 +83,7 @@ def _down(scene: Scene, fallen: list[Event]) -> list[tuple[float, float, float]]
 def _pushes(forces: ExternalForces) -> Iterator[Event]:
     for push in forces.pushes:
         end = push.start + push.duration
-        sentence = f'Pushed {push.described} for {seconds(push.duration)}'
+        sentence = f'Pushed {push.described} for {seconds(push.duration)}{push.place}'
         yield Event(
             push.start, end, 'push', sentence, '', push.size, 'N', push.significance,
             push.time_sigma, (push.forward, push.left, push.up),

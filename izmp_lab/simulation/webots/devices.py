@@ -41,7 +41,8 @@ class Reading:
         orientation_xyzw: (4,) world_R_imu.
         position: (3,) of the GPS in the world [m].
         specific_force: (3,) of the IMU [m/s²].
-        accelerometers: (3,) each, in the order of the robot file [m/s²].
+        accelerometers: (3,) each, in the order of `RobotFile.all_accelerometers` [m/s²].
+        units: for each IMU on another link (2, 3) angular velocity and specific force.
         pads: for each foot (corners, 3) forces on the robot in the sole's axes [N].
     """
 
@@ -52,6 +53,7 @@ class Reading:
     position: Array | None
     specific_force: Array | None
     accelerometers: tuple[Array | None, ...]
+    units: tuple[Array | None, ...]
     pads: tuple[Array | None, ...]
 
 
@@ -107,7 +109,12 @@ class Devices:
         )  # fmt: skip
         self._accelerometers = [
             self._find('Accelerometer', name, f'{sensor.topic} is not published')
-            for name, sensor in zip(names.accelerometers, file.accelerometers, strict=True)
+            for name, sensor in zip(names.accelerometers, file.all_accelerometers, strict=True)
+        ]
+        of_units = zip(file.segments, names.unit_gyros, names.unit_accelerometers, strict=True)
+        self._units = [
+            self._group((('Gyro', gyro), ('Accelerometer', accelerometer)), unit.topic)
+            for unit, gyro, accelerometer in of_units
         ]
         self._gps = None
         if names.gps and file.position:
@@ -152,10 +159,8 @@ class Devices:
             position=_vector(self._gps),
             specific_force=force,
             accelerometers=tuple(_vector(device) for device in self._accelerometers),
-            pads=tuple(
-                np.array([pad.getValues()[:3] for pad in pads]) if pads else None
-                for pads in self._pads
-            ),
+            units=tuple(_vectors(unit) for unit in self._units),
+            pads=tuple(_vectors(pads) for pads in self._pads),
         )
 
     def _find(self, kind: str, name: str, consequence: str) -> Any:
@@ -194,7 +199,8 @@ class Devices:
         values: list[tuple[Any, Any]] = [
             (sensor, sensor.getValue()) for sensor in self._positions.values()
         ]
-        for device in (*(self._imu or ())[:2], *self._accelerometers, self._gps):
+        units = [device for unit in self._units for device in unit or ()]
+        for device in (*(self._imu or ())[:2], *self._accelerometers, *units, self._gps):
             if device is not None:
                 values.append((device, device.getValues()[:3]))
         for pads in self._pads:
@@ -220,7 +226,10 @@ class Devices:
             return device is not None and device.getName() not in left_out
 
         self._positions = {name: item for name, item in self._positions.items() if works(item)}
-        self._imu = self._imu if all(map(works, self._imu or [None])) else None
+        self._imu, *self._units = (
+            group if all(map(works, group or [None])) else None
+            for group in (self._imu, *self._units)
+        )
         self._accelerometers = [item if works(item) else None for item in self._accelerometers]
         self._gps = self._gps if works(self._gps) else None
         self._pads = [pads if all(map(works, pads or [None])) else None for pads in self._pads]
@@ -228,6 +237,10 @@ class Devices:
 
 def _vector(device: Any) -> Array | None:
     return None if device is None else np.array(device.getValues()[:3])
+
+
+def _vectors(devices: list[Any] | None) -> Array | None:
+    return np.array([device.getValues()[:3] for device in devices]) if devices else None
 
 
 _MICROSECONDS = 1_000_000
@@ -285,8 +298,17 @@ class Sampler:
             imu=imu,
             accelerometers={
                 sensor.topic: force[None]
-                for sensor, force in zip(file.accelerometers, reading.accelerometers, strict=True)
+                for sensor, force in zip(
+                    file.all_accelerometers, reading.accelerometers, strict=True
+                )
                 if force is not None
+            },
+            segments={
+                unit.topic: np.hstack([earlier[0], now[1]])[None]
+                for unit, earlier, now in zip(
+                    file.segments, before.units, reading.units, strict=True
+                )
+                if earlier is not None and now is not None
             },
             position=None if before.position is None else before.position[None],
             wrenches={

@@ -26,7 +26,11 @@ class DeviceNames:
         imu_accelerometer: Accelerometer of the IMU.
         imu_gyro: Gyro of the IMU.
         inertial_unit: InertialUnit of the IMU, which measures its orientation.
-        accelerometers: the further Accelerometers, in the order of the robot file.
+        accelerometers: the further Accelerometers, on root and other links, in the order of
+            `RobotFile.all_accelerometers`.
+        unit_accelerometers: Accelerometers of the IMUs on other links, in the order of the robot
+            file.
+        unit_gyros: their Gyros.
         gps: GPS; None if the robot file has no position.
         pads: for each foot the TouchSensors at the corners of its sole, in their order; none for
             a foot without a wrench.
@@ -37,6 +41,8 @@ class DeviceNames:
     imu_gyro: str
     inertial_unit: str
     accelerometers: tuple[str, ...]
+    unit_accelerometers: tuple[str, ...]
+    unit_gyros: tuple[str, ...]
     gps: str | None
     pads: tuple[tuple[str, ...], ...]
 
@@ -49,8 +55,11 @@ class DeviceNames:
             imu_gyro=f'{file.imu.frame}_gyro',
             inertial_unit=f'{file.imu.frame}_inertial_unit',
             accelerometers=tuple(
-                f'{sensor.frame or sensor.topic}_accelerometer' for sensor in file.accelerometers
+                f'{sensor.frame or sensor.topic}_accelerometer'
+                for sensor in file.all_accelerometers
             ),
+            unit_accelerometers=tuple(f'{unit.frame}_accelerometer' for unit in file.segments),
+            unit_gyros=tuple(f'{unit.frame}_gyro' for unit in file.segments),
             gps=f'{file.position.frame or "root"}_gps' if file.position else None,
             pads=tuple(
                 tuple(f'{foot.name}_pad_{corner}' for corner in range(len(foot.polygon)))
@@ -70,19 +79,24 @@ class DeviceNames:
         Raises:
             SimulationError: if a property names more or fewer devices than there are.
         """
-        given = dict(names)
+        given: dict[str, Any] = dict(names)
         pads = list(self.pads)
         for index, foot in enumerate(file.feet):
             if foot.name + PADS in given:
                 listed = _split(given.pop(foot.name + PADS))
                 _check_count(foot.name + PADS, listed, len(foot.polygon), 'corners of the sole')
                 pads[index] = listed
-        accelerometers = self.accelerometers
-        if 'accelerometers' in given:
-            accelerometers = _split(given.pop('accelerometers'))
-            count, what = len(file.accelerometers), 'accelerometers in the robot file'
-            _check_count('accelerometers', accelerometers, count, what)
-        return replace(self, pads=tuple(pads), accelerometers=accelerometers, **given)
+        counts = {
+            'accelerometers': (len(file.all_accelerometers), 'accelerometers in the robot file'),
+            **dict.fromkeys(
+                ('unit_accelerometers', 'unit_gyros'),
+                (len(file.segments), 'segments in the robot file'),
+            ),
+        }
+        for name in counts.keys() & given.keys():
+            given[name] = _split(given[name])
+            _check_count(name, given[name], *counts[name])
+        return replace(self, pads=tuple(pads), **given)
 
 
 def name_properties(file: RobotFile) -> tuple[str, ...]:

@@ -327,8 +327,12 @@ class ProtoBuilder:
         self._add_device('Accelerometer', names.imu_accelerometer, imu)
         self._add_device('Gyro', names.imu_gyro, imu)
         self._add_device('InertialUnit', names.inertial_unit, imu)
-        for sensor, name in zip(file.accelerometers, names.accelerometers, strict=True):
+        for sensor, name in zip(file.all_accelerometers, names.accelerometers, strict=True):
             self._add_device('Accelerometer', name, sensor.frame or '')
+        of_units = zip(file.segments, names.unit_accelerometers, names.unit_gyros, strict=True)
+        for unit, accelerometer, gyro in of_units:
+            self._add_device('Accelerometer', accelerometer, unit.frame or '')
+            self._add_device('Gyro', gyro, unit.frame or '')
         if file.position and names.gps:
             self._add_device('GPS', names.gps, file.position.frame or self.model.root)
 

@@ -23,7 +23,7 @@ from izmp_dynamics.files.place import TAKEN, write_whole
 from izmp_dynamics.model.feet import FootWrench
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.model.sensors import Accelerometer, Imu
+from izmp_dynamics.model.sensors import Accelerometer, Imu, SegmentUnit
 from izmp_dynamics.model.urdf import Urdf
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, StartPose, axis_angle
@@ -296,7 +296,9 @@ def _check_sensors(file: RobotFile) -> None:
             kind='gravity_removed',
             sensor='imu',
         )
-    sensors: list[Imu | Accelerometer] = [file.imu, *file.accelerometers]
+    sensors: list[Imu | Accelerometer | SegmentUnit] = [
+        file.imu, *file.all_accelerometers, *file.segments,
+    ]  # fmt: skip
     for sensor in sensors:
         if sensor.frame is None:
             raise SimulationError(
