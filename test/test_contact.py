@@ -160,6 +160,30 @@ def test_the_loads_of_a_crawl_are_those_of_statics(rig):
     assert np.corrcoef(np.ravel(true), np.ravel(found))[0, 1] > 0.99
 
 
+def test_a_force_sensor_that_falls_silent_is_replaced_at_once_live_as_in_replay(tmp_path):
+    rig, many = rig_of(tmp_path), 150
+    stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (many, 1)), slope=SLOPE)
+    signals = stance.signals()
+    signals['feet[FL]'] = signals['feet[FL]'].select(slice(50))
+    steps = [
+        {name: x.select(slice(k, k + 1)) for name, x in signals.items() if k < len(x)}
+        for k in range(many)
+    ]
+    whole = evaluate(Evaluator(rig), [signals])
+    live = evaluate(Evaluator(rig, live=True), steps)
+    load = stance.forces[0] @ stance.normal
+    for found in (whole, live):
+        feet, silent = found.ground.feet, found.stamps > signals['feet[FL]'].stamps[-1]
+        known = silent & np.isfinite(found.wrenches['mr_ad'][:, 0])
+        assert np.count_nonzero(known) > 60
+        assert (feet.loaded[known] == THREE).all()
+        np.testing.assert_allclose(feet.shares[known, 0], load[0] / load.sum(), atol=0.03)
+    _, one, other = np.intersect1d(whole.stamps, live.stamps, return_indices=True)
+    assert len(one) > 100
+    shares = whole.ground.feet.shares[one], live.ground.feet.shares[other]
+    np.testing.assert_allclose(*shares, atol=1e-9)
+
+
 def torques_of(stance):
     """(K, n) torques that hold the robot, by virtual work [N·m]; they waver by 1 µN·m."""
     model, step = stance.rig.model, 1e-6
