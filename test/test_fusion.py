@@ -13,7 +13,9 @@ NOISE = np.kron([[2.0, 0.5], [0.5, 0.25]], np.diag(SIGMA**2))
 MAPS = np.tile(np.eye(6), (2, 1, 1))
 
 
-def estimated(seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0, posture=0.0, impacts=()):
+def estimated(
+    seconds=20.0, swings=True, push=(), split=None, seed=3, model=0.0, posture=0.0, impacts=()
+):
     """The estimate and the truth of noisy wrenches.
 
     `push` is begin, end [s] and force (3,); MR-AD errs by `model` standard deviations at 1 Hz,

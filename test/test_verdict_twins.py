@@ -1,14 +1,18 @@
 """Verdicts and findings on simulated twins of what happens to real robots, as a replay does."""
 
+import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.diagnosis.signals import outages
-from izmp_dynamics.model.method import Filter
+from izmp_dynamics.model.method import Filter, Fusion
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.replay import make_evaluator
+from izmp_dynamics.results.evaluation import LinkPoses
 from izmp_dynamics.verdict.recent import Instant, Recent
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
@@ -232,19 +236,24 @@ def test_the_frame_of_every_correlation_is_stated(made):
     assert np.isfinite([axes.rmse_x for axes in frames]).all()
 
 
-def live_keys(bag, robot, change=lambda signals: None):
-    """Keys of the findings about the last seconds, as a running robot has them."""
+def judged_live(bag, robot, change=lambda signals: None):
+    """What is found in the last seconds, as by a running robot."""
     recording, signals = read_bag(bag, robot)
     change(signals)
     evaluator, rig = make_evaluator(recording), recording.rig
-    recent = Recent(robot, rig.model.total_mass)
+    link = robot.fusion.link and partial(LinkPoses.of, rig.model, robot.fusion.link)
+    recent = Recent(robot, rig.model.total_mass, link=link)
     for results in evaluator.push(signals) + evaluator.flush():
         for k in range(len(results.stamps)):
             instant = results.select(slice(k, k + 1))
             if np.isfinite(instant.wrenches['mr_ad']).all():
                 stamp, wrench = int(instant.stamps[0]), instant.wrenches['mr_ad'][0]
-                recent.see(Instant(stamp, instant.ground, wrench))
-    return [finding.key for finding in recent.judge(recent.snapshot()).findings]
+                recent.see(Instant(stamp, instant.ground, wrench, instant.joints.positions[0]))
+    return recent.judge(recent.snapshot())
+
+
+def live_keys(*given):
+    return [finding.key for finding in judged_live(*given).findings]
 
 
 def hanging(signals):
@@ -372,3 +381,18 @@ def test_a_tip_that_is_held_is_no_less_probable_a_fall(sway, alone, orientation)
     probability, raised = risk(5.5)
     assert probability.max() < 0.02
     assert not raised.any()
+
+
+def test_a_running_robot_states_the_same_place_on_a_link(pushed, biped31):
+    """It was pushed at the centre of mass of the trunk."""
+    robot = replace(biped31, fusion=Fusion('trunk'))
+    (push,) = summary_of(twin(pushed, robot)).pushes
+    events = judged_live(pushed, robot).events
+    (sentence,) = (event.sentence for event in events if event.kind == 'push')
+    places = [
+        [float(number) for number in re.findall(r'[xyz] (-?\d+)', text)]
+        for text in (push.place, sentence)
+    ]
+    np.testing.assert_allclose(places[0], places[1], atol=3.0)
+    center = load_model(robot.read_urdf()).center_of_link('trunk')
+    np.testing.assert_allclose(places[0], 1e3 * center, atol=5.0)
