@@ -116,8 +116,9 @@ def odd_world(folder, text=ODD, root='box'):
     robot = {
         'urdf': 'odd.urdf', 'root': root, 'imu': {'frame': 'imu'},
         'feet': [{'name': 'foot', 'sole': 'sole', 'polygon': corners}],
-        'segments': {'slide': {'topic': 'slide/imu', 'frame': 'slide'}},
     }  # fmt: skip
+    if text == ODD:
+        robot['segments'] = {'slide': {'topic': 'slide/imu', 'frame': 'slide'}}
     (folder / 'robot.yaml').write_text(yaml.safe_dump(robot))
     made = make_world(folder / 'robot.yaml', folder / 'worlds')
     return made, load_model(folder / 'odd.urdf')
