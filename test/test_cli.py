@@ -19,7 +19,6 @@ from izmp_dynamics.model.robot_file import load_robot_file
 
 from .bag_surgery import GPS, LEFT, RIGHT, TOPICS
 from .command_line import assert_nothing_else, assert_refused, assert_whole, izmp
-from .small_robot import SMALL_ROBOT
 from .test_bad_input import BIPED31, NOTED, REFUSED, WRENCH, all_of, scaled
 
 
@@ -126,25 +125,6 @@ def test_model_shows_the_sensors_of_a_robot_file(desk):
         r'│ IMU: imu_link +│ pelvis +│ -0.0300 │ -0.0400 │ 0.0200 │ \+y +│ −x ', outcome.out
     )
     assert re.search(r'│ sole of l_foot: l_sole +│ l_foot ', outcome.out)
-
-
-def test_model_folds_fingers_away(tmp_path):
-    """A hand with dozens of joints takes one line, unless all is asked for."""
-    fingers = ''.join(
-        f'<link name="finger_{k}"><inertial><mass value="0.001"/><inertia ixx="1e-7" ixy="0" '
-        'ixz="0" iyy="1e-7" iyz="0" izz="1e-7"/></inertial></link>'
-        f'<joint name="bend_{k}" type="revolute"><parent link="{parent}"/>'
-        f'<child link="finger_{k}"/><axis xyz="0 1 0"/>'
-        '<limit lower="0" upper="1" effort="1" velocity="1"/></joint>'
-        for k, parent in enumerate(['sole', *(f'finger_{k // 3}' for k in range(19))])
-    )
-    path = tmp_path / 'hand.urdf'
-    path.write_text(SMALL_ROBOT.replace('</robot>', f'{fingers}</robot>'))
-    outcome = izmp('model', path)
-    assert '… 20 joints, 0.02 kg' in outcome.out
-    assert '… 20 more' in outcome.out
-    assert 'bend_7' not in outcome.out
-    assert 'bend_7' in izmp('model', path, '--all').out
 
 
 def test_model_hangs_the_tree_on_any_link():

@@ -6,7 +6,6 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
 
-import rclpy
 
 from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
@@ -16,13 +15,11 @@ from izmp_dynamics.nodes.messages import (
     quaternion,
     rotation_matrix,
     stamp_of,
-    transform_stamped,
     vector,
 )
 from izmp_dynamics.nodes.registry import node_class
 from izmp_dynamics.stability.support_polygon import plane_axes
 
-from .node_processes import wait_until
 from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
 from .replayed import evaluate_log
@@ -177,31 +174,6 @@ def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
     node.destroy_node()
     assert '/odom' in topics
     assert ('/tf' in topics) == publish
-
-
-def test_another_parent_of_the_root_in_tf_is_reported():
-    TFMessage = pytest.importorskip('tf2_msgs.msg', reason='see nodes.make_tf2_msgs').TFMessage
-    node = node_class('localizer')(overrides=parameters())
-    other = rclpy.create_node('ekf_node')
-    publisher = other.create_publisher(TFMessage, '/tf', 100)
-    message = TFMessage(
-        transforms=[transform_stamped(1, 'odom', 'pelvis', np.eye(3), np.zeros(3))]
-    )
-
-    def reported():
-        publisher.publish(message)
-        node.inspect()
-        return node.health.holds('tf_parent')
-
-    assert wait_until(reported)
-    values = {item.key: item.value for item in node.health.status().values}
-    assert "'odom' → 'pelvis' on /tf" in values['finding tf_parent']
-    assert '/ekf_node' in values['finding tf_parent']
-    node.inspect()
-    assert not other.count_subscribers('/tf')  # or poses would be computed for nobody
-    other.destroy_node()
-    assert wait_until(lambda: node.inspect() or not node.health.holds('tf_parent'))
-    node.destroy_node()
 
 
 @pytest.mark.parametrize('topic', ['odom', '/odom'])

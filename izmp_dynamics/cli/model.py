@@ -26,7 +26,6 @@ def add_parser(subparsers: Any) -> None:
         '--root', metavar='LINK', help="link to use as floating base (default: the URDF's root)"
     )
     add_json_option(parser)
-    parser.add_argument('--all', action='store_true', help='show small parts, too')
     parser.set_defaults(run=run)
 
 
@@ -60,6 +59,6 @@ def run(options: argparse.Namespace) -> int:
         facts = model_facts(model, robot)
         print(as_json({'usable': True, **facts, 'problems': problems}), end='')
         return 0
-    show_model(console, model, robot, options.all)
+    show_model(console, model, robot)
     show_problems(console, problems)
     return 0

@@ -1,9 +1,6 @@
-"""How `izmp model` shows a robot at q = 0: tree, joints, frames of sensors.
+"""How `izmp model` shows a robot at q = 0: tree, joints, frames of sensors."""
 
-Parts of the tree that carry little are folded away.
-"""
-
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +53,7 @@ def direction(axis: Array) -> str:
     return name if angle < ALIGNED else f'{name} {angle:.1f}° off'
 
 
-def sensor_frames(
-    model: RobotModel, robot: RobotFile | None = None, hidden: Collection[str] = ()
-) -> list[SensorFrame]:
+def sensor_frames(model: RobotModel, robot: RobotFile | None = None) -> list[SensorFrame]:
     """Frames of IMU, soles and force sensors by the robot file; without it all that may be some.
 
     Without a robot file these are the massless links at the ends of the tree. The frame of a
@@ -68,7 +63,6 @@ def sensor_frames(
     Args:
         model: of the robot.
         robot: its file.
-        hidden: links that are left out unless the robot file names them.
 
     Raises:
         UnknownNameError: if the robot file names a link that the robot does not have.
@@ -85,8 +79,7 @@ def sensor_frames(
         frames += [
             SensorFrame('', link, *model.frame_pose(link, zero))
             for link in _ends(model)
-            if link not in {*known, *hidden}
-            and (robot is None or model.mount(link).body in bodies)
+            if link not in known and (robot is None or model.mount(link).body in bodies)
         ]
     return frames
 
@@ -133,96 +126,18 @@ def _stated(model: RobotModel, robot: RobotFile) -> Iterator[tuple[str, str, Arr
             yield f'force sensor of {foot.name}', foot.wrench.frame, turn
 
 
-MANY_JOINTS = 4
-"""So many joints beyond a link are folded away, if they carry little."""
-
-MANY_ENDS = 8
-"""More massless links than these at one link are folded away (the patches of a skin)."""
-
-LITTLE_MASS = 0.02
-"""What they carry at most, as part of the mass of the robot [-]."""
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What is folded away beyond a link.
-
-    Attributes:
-        joints: names of the joints that move.
-        links: names of all links.
-        mass: of all of them [kg].
-    """
-
-    joints: tuple[str, ...]
-    links: frozenset[str]
-    mass: float
-
-    @property
-    def text(self) -> str:
-        """E.g. '… 19 joints, 0.213 kg' or '… 22 massless links'."""
-        if not self.joints:
-            return f'… {len(self.links)} massless links'
-        return f'… {len(self.joints)} joints, {self.mass:.3g} kg'
-
-
-def folds(model: RobotModel) -> dict[str, Fold]:
-    """Link → what is folded away beyond it; the outermost ones only."""
-    children: dict[str, list[TreeSegment]] = {}
-    for segment in model.tree.segments:
-        children.setdefault(segment.parent, []).append(segment)
-    found: dict[str, Fold] = {}
-    hidden: set[str] = set()
-    for link in (model.root, *(segment.link for segment in model.tree.segments)):
-        if link in hidden or link not in children:
-            continue
-        beyond: list[TreeSegment] = []
-        pending = list(children[link])
-        while pending:
-            segment = pending.pop(0)
-            beyond.append(segment)
-            pending += children.get(segment.link, [])
-        joints = tuple(segment.joint for segment in beyond if segment.kind != 'fixed')
-        mass = sum(segment.segment.getInertia().getMass() for segment in beyond)
-        if len(joints) >= MANY_JOINTS and mass <= LITTLE_MASS * model.total_mass:
-            links = frozenset(segment.link for segment in beyond)
-            found[link] = Fold(joints, links, mass)
-            hidden |= links
-    for link, segments in children.items():
-        ends = frozenset(s.link for s in segments if _is_bare_end(s, children))
-        if len(ends) > MANY_ENDS and link not in hidden and link not in found:
-            found[link] = Fold((), ends, 0.0)
-    return found
-
-
-def hidden_links(folded: Mapping[str, Fold]) -> frozenset[str]:
-    """All links that are folded away."""
-    return frozenset().union(*(fold.links for fold in folded.values()))
-
-
-def _is_bare_end(segment: TreeSegment, children: Mapping[str, list[TreeSegment]]) -> bool:
-    """Whether a link is fixed, without mass, and carries nothing."""
-    massless = not segment.segment.getInertia().getMass()
-    return segment.kind == 'fixed' and massless and segment.link not in children
-
-
-def show_model(
-    console: Console, model: RobotModel, robot: RobotFile | None = None, full: bool = False
-) -> None:
+def show_model(console: Console, model: RobotModel, robot: RobotFile | None = None) -> None:
     """Print summary, tree, joints and sensor frames.
 
     Args:
         console: prints.
         model: of the robot.
         robot: its file, if there is one: it says which frames are those of sensors.
-        full: whether nothing is folded away.
     """
-    folded = {} if full else folds(model)
     _print_summary(console, model)
-    console.print(_tree(model, folded))
-    console.print(_joint_table(model, folded))
-    _print_frames(console, model, robot, folded)
-    if folded:
-        console.print(Text('… folded away; --all shows everything', style='dim'))
+    console.print(_tree(model))
+    console.print(_joint_table(model))
+    _print_frames(console, model, robot)
 
 
 def model_facts(model: RobotModel, robot: RobotFile | None = None) -> dict[str, Any]:
@@ -276,19 +191,14 @@ def _print_summary(console: Console, model: RobotModel) -> None:
     )
 
 
-def _tree(model: RobotModel, folded: Mapping[str, Fold]) -> Tree:
+def _tree(model: RobotModel) -> Tree:
     tree = Tree(_link_label(model.root, model.tree.root_inertia.getMass(), None))
     branches = {model.root: tree}
-    hidden = hidden_links(folded)
     for segment in model.tree.segments:
-        if segment.link in hidden:
-            continue
         mass = segment.segment.getInertia().getMass()
         branches[segment.link] = branches[segment.parent].add(
             _link_label(segment.link, mass, segment)
         )
-    for link, fold in folded.items():
-        branches[link].add(Text(fold.text, style='dim'))
     return tree
 
 
@@ -304,17 +214,14 @@ def _link_label(link: str, mass: float, segment: TreeSegment | None) -> Text:
     return label
 
 
-def _joint_table(model: RobotModel, folded: Mapping[str, Fold]) -> Table:
+def _joint_table(model: RobotModel) -> Table:
     table = Table(title=f'{model.dof} independent joints, in the order of q', title_justify='left')
     table.add_column('joint', overflow='fold')
     for heading in ('lower', 'upper', 'velocity', 'effort'):
         table.add_column(heading, justify='right')
     table.add_column('unit')
     kinds = {segment.joint: segment.kind for segment in model.tree.segments}
-    hidden = {joint for fold in folded.values() for joint in fold.joints}
     for k, name in enumerate(model.joint_names):
-        if name in hidden:
-            continue
         limits = (
             model.position_lower[k],
             model.position_upper[k],
@@ -323,9 +230,6 @@ def _joint_table(model: RobotModel, folded: Mapping[str, Fold]) -> Table:
         )
         unit = 'rad, N·m' if kinds[name] == 'revolute' else 'm, N'
         table.add_row(Text(printable(name)), *(_limit(value) for value in limits), unit)
-    number = len(hidden & set(model.joint_names))
-    if number:
-        table.add_row(Text(f'… {number} more', style='dim'))
     return table
 
 
@@ -333,9 +237,7 @@ def _limit(value: float) -> str:
     return f'{value:.3f}' if np.isfinite(value) else '–'
 
 
-def _print_frames(
-    console: Console, model: RobotModel, robot: RobotFile | None, folded: Mapping[str, Fold]
-) -> None:
+def _print_frames(console: Console, model: RobotModel, robot: RobotFile | None) -> None:
     """Print where the frames of sensors and soles are, and where their axes point."""
     title = f'Frames at q = 0, in the frame of {printable(model.root)}'
     if robot is None:
@@ -348,7 +250,7 @@ def _print_frames(
     for heading in ('its x', 'its y', 'its z'):
         table.add_column(heading)
     bodies = _bodies(model)
-    frames = sensor_frames(model, robot, hidden_links(folded))
+    frames = sensor_frames(model, robot)
     for frame in frames:
         name = f'{frame.role}: {frame.link}' if frame.role else frame.link
         body = bodies[model.mount(frame.link).body]

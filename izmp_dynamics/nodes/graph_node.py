@@ -265,7 +265,6 @@ class GraphNode(TopicNode):
     def inspect(self) -> None:
         """Look, before each report, at what is worth a remark."""
         self.sensors.inspect(self.evaluator)
-        self.outputs.inspect()
         if self._tare is not None:
             self._tare.inspect()
         if self.evaluator is not None:

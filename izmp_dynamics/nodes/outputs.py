@@ -92,23 +92,6 @@ class Outputs:
         """Whether anybody subscribes to the covariance of the IZMP."""
         return self.verdict is not None and self.verdict.uncertain_wanted
 
-    def inspect(self) -> None:
-        """Remark on another node that gives the robot's root a parent in TF."""
-        node, model = self._node, self._node.model
-        if not self._sends_pose or self.broadcaster is None:
-            return
-        child, nodes = node.frame_names.of(model.urdf_root), node.publishers_of('/tf')
-        parent = self.broadcaster.other_parent(child, nodes)
-        if parent is not None:
-            sentence = (
-                f"Another node broadcasts '{parent}' → '{child}' on /tf, and this one "
-                f"'{node.frame_names.world}' → '{child}': a frame has one parent. Set "
-                f'publish_tf:=false, or stop the other; on /tf are {", ".join(nodes)}.'
-            )
-            node.health.remark('tf_parent', 'warning', sentence)
-        elif len(nodes) < 2:
-            node.health.clear('tf_parent')
-
     def reset(self) -> None:
         """Forget what belongs to the time before the clock was set back."""
         if self.verdict is not None:

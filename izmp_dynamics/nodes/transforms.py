@@ -1,6 +1,6 @@
 """Names of frames; broadcasting TF, with tf2_msgs alone, so also where tf2_ros is missing."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
@@ -12,7 +12,6 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.nodes.messages import stamp_of, transform_stamped
 from izmp_dynamics.nodes.output import Audience
 from izmp_dynamics.nodes.parameters import COMMON, common
-from izmp_dynamics.nodes.receiving import Reserved
 from izmp_dynamics.signals.clock import BACK
 
 WORLD: str = COMMON['world_frame'][0]
@@ -50,19 +49,11 @@ class FrameNames:
         return frame.lstrip('/').removeprefix(self.prefix)
 
 
-LOOKS = 5
-"""Reports for which /tf is looked at when another node begins to publish it: what subscribes for
-longer would let the nodes compute poses that nobody else asks for."""
-
-
 class TransformBroadcaster:
     """Publishes /tf, unless publish_tf is false, or says once why it cannot."""
 
     def __init__(self, node: Node, names: FrameNames | None = None) -> None:
-        self._names, self._node = names, node
-        self._others: set[str] = set()
-        self._subscription: Any = None
-        self._looks = 0
+        self._names = names
         self._publisher: Any = None
         self._audience: Audience | None = None
         self._newest: dict[str, int] = {}
@@ -107,37 +98,6 @@ class TransformBroadcaster:
         self.send(
             transform_stamped(stamp, self._names.world, name, world_R_root @ R_top, world_p_top)
         )
-
-    def other_parent(self, child: str, nodes: Iterable[str]) -> str | None:
-        """Look, once a second, whether others broadcast a frame that has its parent here.
-
-        Returns:
-            The parent that they give it; None if there is none, or they have been looked at.
-        """
-        others = {*nodes} - {self._node.get_fully_qualified_name()}
-        if self._publisher is None or self._names is None:
-            return None
-        if not others <= self._others:
-            self._looks = LOOKS
-        self._others = others
-        if not self._looks:
-            if self._subscription is not None:
-                self._node.destroy_subscription(self._subscription)
-            self._subscription = None
-            return None
-        self._looks -= 1
-        if self._subscription is None:
-            self._subscription = self._node.create_subscription(
-                self._type, '/tf', lambda message: None, QoSProfile(depth=100),
-                callback_group=Reserved(),
-            )  # fmt: skip
-        while (taken := self._subscription.handle.take_message(self._type, False)) is not None:
-            for each in taken[0].transforms:
-                parent: str = each.header.frame_id.lstrip('/')
-                if each.child_frame_id.lstrip('/') == child and parent != self._names.world:
-                    self._looks = 0
-                    return parent
-        return None
 
     def send(self, transform: TransformStamped) -> None:
         """Broadcast a transform; TF wants each stamp once."""
