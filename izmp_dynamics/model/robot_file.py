@@ -6,8 +6,7 @@
 """
 
 import dataclasses
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,7 @@ from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
 from izmp_dynamics.base.finding import list_names
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.files.place import read_regular_file
 from izmp_dynamics.model.feet import SCALARS, Foot, Ground
-from izmp_dynamics.model.kinematic_tree import build_tree
 from izmp_dynamics.model.method import (
     Acd,
     AngularAcceleration,
@@ -32,78 +29,31 @@ from izmp_dynamics.model.packages import PACKAGE, urdf_at
 from izmp_dynamics.model.sensors import Accelerometer, Imu, Joints, Noise, Position, SegmentUnit
 from izmp_dynamics.model.settings import NOT_IN_FILE, read_settings, setting, together
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH, Signal
-from izmp_dynamics.model.urdf import LARGEST, SUFFIXES, Urdf, read_urdf
-
-_LINK = re.compile(
-    r'(imu|position|fusion|(accelerometers|feet|segments)\[\d+\](\.wrench|\.force|\.imu|\.accelerometers\[\d+\])?)'
-    r'\.(frame|below|link)'
-)
-_NAME = re.compile(r'<link\s+name\s*=\s*["\']([^"\']*)')
-_SOLE = re.compile(r'feet\[\d+\]\.sole(\.link)?')
+from izmp_dynamics.model.urdf import SUFFIXES, Urdf, read_urdf
 
 
-def link_mistakes(
-    texts: Mapping[str, str], folder: Path, urdf: str | Path | None = None
-) -> Iterator[RobotFileError]:
+def link_mistakes(robot: 'RobotFile', urdf_given: bool) -> Iterator[RobotFileError]:
     """Compare the links that a robot file names with those of its URDF.
 
     Args:
-        texts: key of the robot file, e.g. 'feet[0].sole' → what it states.
-        folder: of the robot file.
-        urdf: the URDF that is used instead of that of the file.
+        robot: the robot file.
+        urdf_given: whether the URDF is not the one that the file names.
 
     Returns:
         The mistakes, each with its `key`.
     """
-    named = texts.get('urdf')
-    if urdf is None and (not named or '://' in named.removeprefix(PACKAGE)):
-        return  # that is a mistake of the file itself
     try:
-        path = Path(urdf or urdf_at(str(named), folder))
-    except RobotFileError as error:
-        yield _mistake('urdf', error)
-        return
-    stated, written = _links_of(texts), _names_in(path)
-    wanted = {*stated, texts['root']} if 'root' in texts else set(stated)
-    if written and wanted <= written:
-        return  # without building the robot, which takes ten times as long
-    try:
-        parsed = read_urdf(path)
-        tree = build_tree(parsed)
-    except ModelError as error:
-        if urdf is None and error.kind in ('file_absent', 'file_unreadable'):
+        urdf = read_urdf(robot.urdf_path).robot
+    except (RobotFileError, ModelError) as error:
+        if isinstance(error, RobotFileError):
+            yield _mistake('urdf', error)
+        elif not urdf_given and error.kind in ('file_absent', 'file_unreadable'):
             yield _mistake('urdf', error, ' A relative path starts at the robot file; --urdf FILE '
                            'takes another URDF.')  # fmt: skip
         return  # others are mistakes of the URDF, not of the robot file
-    try:
-        build_tree(parsed, texts.get('root'))
-    except UnknownNameError as error:
-        yield _mistake('root', error)
-    links = (tree.root, *(segment.link for segment in tree.segments))
-    for link, keys in stated.items():
-        if link not in links:
-            for key in keys:
-                yield _mistake(key, unknown_link(link, links, tree.name, key))
-
-
-def _links_of(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """Links that a robot file names → the keys that do so; without the root."""
-    found: dict[str, list[str]] = {}
-    for key, text in texts.items():
-        sensor = _LINK.fullmatch(key) is not None
-        ground = key == 'ground.frame' and 'ground.topic' not in texts
-        if sensor or ground or _SOLE.fullmatch(key):
-            found.setdefault(text.lstrip('/') if sensor else text, []).append(key)
-    return found
-
-
-def _names_in(path: Path) -> set[str]:
-    """Names of the links in the text of a URDF; none if it is not there or not readable."""
-    try:
-        text = read_regular_file(path, LARGEST).decode(errors='replace')
-    except (OSError, ValueError):
-        return set()
-    return set(_NAME.findall(text))
+    for key, link in robot.links():
+        if link not in urdf.link_map:
+            yield _mistake(key, unknown_link(link, urdf.link_map, urdf.name, key))
 
 
 def unknown_link(
@@ -210,28 +160,67 @@ class RobotFile:
                 'ground with balls (radius); use another source.',
                 kind='needs_flat_soles', feet=tuple(balls),
             )  # fmt: skip
-        feet = [(f'feet[{k}]', foot) for k, foot in enumerate(self.feet)]
-        names = {f'{key}.name': foot.name for key, foot in feet}
-        soles = {f'{key}.sole': foot.sole_frame for key, foot in feet}
-        yield from repeated_names(
-            names
-            | soles
-            | {f'segments[{k}].link': unit.link for k, unit in enumerate(self.segments)}
-            | {f'{signal.key}.topic': signal.topic for signal in self.signals()}
-            | {
-                f'{key}.{kind}.field': scalar.field
-                for key, foot in feet
-                for kind in SCALARS
-                if (scalar := getattr(foot, kind))
-            }
-            | {f'{signal.key}.type': '' for signal in self.signals() if signal.mapping}
-        )
+        yield from self._repeated_names()
         if self.imu.from_position and self.position is None:
             yield RobotFileError(
                 'imu.from_position is true, but the robot file states no position; state the '
                 'topic of the pose as position.topic.',
                 kind='no_position', key='imu.from_position',
             )  # fmt: skip
+
+    def _repeated_names(self) -> Iterator[RobotFileError]:
+        """Names of feet, soles and topics that are used more than once.
+
+        A message whose type is stated may give several signals.
+        """
+        feet = list(enumerate(self.feet))
+        signals = [signal for signal in self.signals() if signal.mapping is None]
+        scalars = [
+            (f'feet[{k}].{kind}.field', scalar)
+            for k, foot in feet
+            for kind in SCALARS
+            if (scalar := getattr(foot, kind)) is not None
+        ]
+        names = {
+            'foot name': {f'feet[{k}].name': foot.name for k, foot in feet},
+            'sole': {f'feet[{k}].sole': foot.sole_frame for k, foot in feet},
+            'segment': {f'segments[{k}].link': unit.link for k, unit in enumerate(self.segments)},
+            'topic': {f'{signal.key}.topic': signal.topic.strip('/') for signal in signals},
+            'field': {
+                key: f'{scalar.field.partition("*")[0].strip()} of {scalar.topic.strip("/")}'
+                for key, scalar in scalars
+            },
+        }
+        for what, stated in names.items():
+            seen: dict[str, str] = {}
+            for key, name in stated.items():
+                if name in seen:
+                    yield RobotFileError(
+                        f"the {what} '{name}' is used more than once: as {seen[name]} and as "
+                        f'{key}.',
+                        kind='repeated_name', denotes=what, name=name, keys=(seen[name], key),
+                    )  # fmt: skip
+                seen[name] = key
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """List the links that the file names, each after its key."""
+        if self.root is not None:
+            yield 'root', self.root
+        for signal in self.signals():
+            if signal.frame is not None:
+                yield f'{signal.key}.frame', signal.frame.lstrip('/')
+        for k, unit in enumerate(self.segments):
+            yield f'segments[{k}].link', unit.link
+        for k, foot in enumerate(self.feet):
+            placed = not isinstance(foot.sole, str)
+            yield f'feet[{k}].sole{".link" * placed}', getattr(foot.sole, 'link', foot.sole)
+            for kind, load in (('wrench', foot.wrench), ('force', foot.force)):
+                if load is not None and load.below is not None:
+                    yield f'feet[{k}].{kind}.below', load.below
+        if self.ground.frame is not None and not self.ground.moves:
+            yield 'ground.frame', self.ground.frame
+        if self.fusion.link is not None:
+            yield 'fusion.link', self.fusion.link
 
     def signals(self) -> Iterator[Signal]:
         """List the signals that the robot publishes; an IMU derived from the pose is none."""
@@ -334,50 +323,6 @@ class RobotFile:
         return urdf
 
 
-def repeated_names(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
-    """Find names of feet, soles and topics that are used more than once.
-
-    Args:
-        texts: key of the robot file, e.g. 'feet[0].name' → what it states; a message whose type
-            is stated may give several signals.
-    """
-    for what, pattern in _UNIQUE.items():
-        names = {
-            key: text.strip('/') if what != _FIELD else _field_of(texts, key)
-            for key, text in texts.items()
-            if pattern.fullmatch(key) and key.replace('.topic', '.type') not in {*texts} - {key}
-        }
-        yield from _repeated(what, names)
-
-
-def _field_of(texts: Mapping[str, str], key: str) -> str:
-    """The field of a foot and its topic, without a factor."""
-    topic = texts.get(key.replace('.field', '.topic'), '').strip('/')
-    return f'{texts[key].partition("*")[0].strip()} of {topic}'
-
-
-_FIELD = 'field'
-_UNIQUE = {
-    'foot name': re.compile(r'feet\[\d+\]\.name'),
-    'sole': re.compile(r'feet\[\d+\]\.sole'),
-    'segment': re.compile(r'segments\[\d+\]\.link'),
-    'topic': re.compile(r'.+\.topic'),
-    _FIELD: re.compile(r'feet\[\d+\]\.(force|contact)\.field'),
-}
-
-
-def _repeated(what: str, names: Mapping[str, str]) -> Iterator[RobotFileError]:
-    """Find names that stand under two keys; an error points at the second one."""
-    seen: dict[str, str] = {}
-    for key, name in names.items():
-        if name in seen:
-            yield RobotFileError(
-                f"the {what} '{name}' is used more than once: as {seen[name]} and as {key}.",
-                kind='repeated_name', denotes=what, name=name, keys=(seen[name], key),
-            )  # fmt: skip
-        seen[name] = key
-
-
 def robot_file_path(robot: str | Path) -> Path:
     """Return the path of a robot file.
 
@@ -430,11 +375,11 @@ def load_robot_file(
             kind='urdf_given', path=path,
         )  # fmt: skip
 
-    def check(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
-        unused = 'imu.topic' if 'imu.from_position' in texts else ''
-        yield from repeated_names({k: text for k, text in texts.items() if k != unused})
-        if with_urdf:
-            yield from link_mistakes(texts, path.parent, urdf)
+    def placed(robot: RobotFile) -> RobotFile:
+        changes = {'urdf': str(Path(urdf).absolute())} if urdf else {}
+        return dataclasses.replace(robot, path=path, **changes)
 
-    robot = dataclasses.replace(read_settings(RobotFile, path, check), path=path)
-    return dataclasses.replace(robot, urdf=str(Path(urdf).absolute())) if urdf else robot
+    def check(robot: RobotFile) -> Iterator[RobotFileError]:
+        return link_mistakes(placed(robot), urdf is not None)
+
+    return placed(read_settings(RobotFile, path, check if with_urdf else None))

@@ -77,16 +77,11 @@ def setting(
     return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
 
 
-Check = Callable[[Mapping[str, str]], Iterator[RobotFileError]]
-"""Finds further mistakes in what a file states: dotted key → text; an error has its `key`."""
-
-
-def no_check(texts: Mapping[str, str]) -> Iterator[RobotFileError]:
-    """Find nothing."""
-    return iter(())
-
-
-def read_settings(cls: type[Settings], path: Path, check: Check = no_check) -> Settings:
+def read_settings(
+    cls: type[Settings],
+    path: Path,
+    check: Callable[[Settings], Iterator[RobotFileError]] | None = None,
+) -> Settings:
     """Read a YAML file into the dataclass `cls`.
 
     A key without a value counts as not given. Anchors and aliases repeat a value; merge keys
@@ -95,7 +90,7 @@ def read_settings(cls: type[Settings], path: Path, check: Check = no_check) -> S
     Args:
         cls: the dataclass.
         path: the file.
-        check: finds further mistakes; also in a file that has others.
+        check: finds further mistakes in what was read, each with its `key`.
 
     Raises:
         RobotFileError: if the file cannot be read or does not fit; the message names the line. See
@@ -109,12 +104,9 @@ def read_settings(cls: type[Settings], path: Path, check: Check = no_check) -> S
     reader = _Reader(path, cls)
     with reader.collecting():
         settings: Settings = reader.record(cls, node, '')
-    reported = [(mistake.kind, mistake.data.get('keys')) for mistake in reader.mistakes]
-    for mistake in check(reader.texts()):
-        keys = mistake.data.get('keys')
-        if keys is None or (mistake.kind, keys) not in reported:
-            with reader.collecting():
-                reader.fail_at_key('', mistake, node)
+    for mistake in check(settings) if check is not None and not reader.mistakes else ():
+        with reader.collecting():
+            reader.fail_at_key('', mistake, node)
     if reader.mistakes:
         raise together(reader.mistakes, path)
     return settings
@@ -249,14 +241,6 @@ class _Reader:
             for each in mistakes_of(error):
                 with self.collecting():
                     self.fail_at_key(name, each, node)
-
-    def texts(self) -> dict[str, str]:
-        """What the file states: dotted key → text, of all that are words or numbers."""
-        return {
-            key: node.value
-            for key, node in self.nodes.items()
-            if isinstance(node, yaml.ScalarNode)
-        }
 
     def fail_at_key(self, name: str, mistake: RobotFileError, node: yaml.Node) -> typing.NoReturn:
         """Name file and line of a mistake of the record `name`, or else of `node`."""
