@@ -91,7 +91,7 @@ def test_mixed_messages_are_sorted_and_none_is_misread(msgtype, data):
     for group in decoded.groups:
         for row, place in enumerate(group.index):
             message = sent[place % len(sent)]
-            assert_says_the_same(group.fields, row, group.layout, message)
+            assert_says_the_same(group, row, group.layout, message)
 
 
 @settings(max_examples=200)
@@ -113,7 +113,7 @@ def test_a_changed_byte_never_makes_a_layout_misread(place, change, cut):
     for group in decoded.groups:
         for row, index in enumerate(group.index):
             message = TYPES.deserialize_cdr([raw, bytes(damaged)][index], JOINTS)
-            assert_says_the_same(group.fields, row, group.layout, message)
+            assert_says_the_same(group, row, group.layout, message)
 
 
 @settings(max_examples=300)

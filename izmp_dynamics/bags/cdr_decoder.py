@@ -35,25 +35,14 @@ messages have about ten, and their layout hardly ever changes."""
 
 
 @dataclass(frozen=True)
-class Group:
-    """Messages of one layout.
+class Group(CdrFields):
+    """Messages of one layout, whose `strings` hold for all of them.
 
     Attributes:
-        layout: theirs; its `strings` hold for all of them.
         index: (N,) their places among the raw messages, ascending.
-        fields: their numbers.
     """
 
-    layout: CdrLayout
     index: Index
-    fields: CdrFields
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __getitem__(self, path: str) -> npt.NDArray[Any]:
-        """(N, …) numbers of `path`."""
-        return self.fields[path]
 
 
 @dataclass(frozen=True)
@@ -141,7 +130,9 @@ class CdrDecoder:
                 else:
                     sorting.take_first(layout)
                 tried += 1
-        self._remember([group.layout for group in sorting.groups])
+        met = [group.layout for group in sorting.groups]
+        others = [layout for layout in self._layouts if layout not in met]
+        self._layouts = [*met, *others][:_REMEMBERED]
         return Decoded.of(sorting.groups, broken, fault)
 
     @property
@@ -150,10 +141,6 @@ class CdrDecoder:
             f'Messages of type {self.msgtype} are left out: the lengths in them differ from '
             'message to message, and together they have too many values.'
         )
-
-    def _remember(self, met: list[CdrLayout]) -> None:
-        others = [layout for layout in self._layouts if layout not in met]
-        self._layouts = [*met, *others][:_REMEMBERED]
 
 
 class _Sorting:
@@ -167,8 +154,7 @@ class _Sorting:
     def take_first(self, layout: CdrLayout) -> None:
         """Make a group of the first remaining message alone, which has this layout."""
         index, self.remaining = self.remaining[:1], self.remaining[1:]
-        rows = layout.rows(self._raws.take(index))
-        self.groups.append(Group(layout, index, layout.fields(rows)))
+        self.groups.append(Group(layout, layout.rows(self._raws.take(index)), index))
 
     def take(self, layout: CdrLayout) -> None:
         """Make a group of the remaining messages with this layout."""
@@ -181,5 +167,5 @@ class _Sorting:
         if not equal.all():
             index, rows = index[equal], rows[equal]
         if index.size:
-            self.groups.append(Group(layout, index, layout.fields(rows)))
+            self.groups.append(Group(layout, rows, index))
             self.remaining = np.setdiff1d(self.remaining, index, assume_unique=True)

@@ -23,6 +23,7 @@ XTypes 1.3, 7.4.1; both byte orders, plain CDR only). Bytes of padding are undef
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,11 @@ an empty sequence were aligned too, and publishes the buffer whole (uninitialise
 
 _BASE, _NAME, _ARRAY, _SEQUENCE = 1, 2, 3, 4  # rosbags.interfaces.Nodetype
 
+_TEXT = 64
+"""Bytes that are compared as one text; more are quicker by words."""
+
+Rows = npt.NDArray[np.uint8]
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -70,6 +76,16 @@ class Leaf:
     def count(self) -> int:
         """How many numbers."""
         return self.shape[0] if self.shape else 1
+
+    @property
+    def end(self) -> int:
+        """Byte after the last of them."""
+        return self.offset + self.count * self.dtype.itemsize
+
+    def view(self, rows: Rows) -> npt.NDArray[Any]:
+        """(N, *shape) view of the (N, size) bytes."""
+        numbers = rows[:, self.offset : self.end].view(self.dtype)
+        return numbers if self.shape else numbers[:, 0]
 
 
 class CdrWalk:
@@ -197,29 +213,6 @@ class CdrWalk:
             raise self._error('bad_text', 'a text in it is not UTF-8') from error
 
 
-Rows = npt.NDArray[np.uint8]
-
-
-_TEXT = 64
-"""Bytes that are compared as one text; more are quicker by words."""
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Where the numbers of one path lie: `shape` numbers of `dtype` from byte `offset` on."""
-
-    dtype: np.dtype[Any]
-    offset: int
-    shape: tuple[int, ...]
-
-    def view(self, rows: Rows) -> npt.NDArray[Any]:
-        """(N, *shape) view of the (N, size) bytes."""
-        count = self.shape[0] if self.shape else 1
-        end = self.offset + count * self.dtype.itemsize
-        numbers = rows[:, self.offset : end].view(self.dtype)
-        return numbers if self.shape else numbers[:, 0]
-
-
 class CdrLayout:
     """Layout of all messages that equal an example in everything but their numbers.
 
@@ -252,13 +245,15 @@ class CdrLayout:
         self.times = tuple(walk.times)
         self.visited = walk.visited
         self._leaves = walk.leaves
-        self._columns: dict[str, _Columns] = {}
+        self._columns: dict[str, Leaf] = {}
         self._template = np.frombuffer(walk.raw, np.uint8)
         self._mask = np.zeros(self.size, np.uint8)
         for begin, end in walk.constants:
             self._mask[begin:end] = 0xFF
-        self._segments = _coalesced(walk.constants)
-        self.constants = _touching(walk.raw, walk.constants)
+        # A leaf of up to 7 bytes between two ranges is merged as padding is, which costs time but
+        # nothing else: rows that differ there are compared again with the exact mask.
+        self._segments = _merged(walk.constants, 7)
+        self.constants = tuple((a, walk.raw[a:b]) for a, b in _merged(walk.constants, 0))
 
     @classmethod
     def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':
@@ -320,7 +315,7 @@ class CdrLayout:
                     self.columns(f'{path}.{part}').view(rows)[...] = numbers
         return rows
 
-    def columns(self, path: str) -> _Columns:
+    def columns(self, path: str) -> Leaf:
         """Where the numbers of `path` lie.
 
         Raises:
@@ -334,15 +329,15 @@ class CdrLayout:
         """Paths of the leaves that are floating-point numbers."""
         return (path for path, leaf in self._leaves.items() if leaf.dtype.kind == 'f')
 
-    def _find(self, path: str) -> _Columns:
+    def _find(self, path: str) -> Leaf:
         leaf = self._leaves.get(path)
         if leaf is not None:
-            return _Columns(leaf.dtype, leaf.offset, leaf.shape)
+            return leaf
         inside = [x for p, x in self._leaves.items() if p.startswith((f'{path}.', f'{path}['))]
         if not inside or not _uniform(inside):
             where = f'in {self.msgtype}'
             raise UnknownNameError('field', path, (*self.times, *self.paths), where)
-        return _Columns(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
+        return Leaf(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
 
     def _write(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
         target = self.columns(path).view(rows)
@@ -418,31 +413,14 @@ def _equal(rows: Rows, bytes_: Rows) -> npt.NDArray[np.bool_]:
 
 def _uniform(leaves: list[Leaf]) -> bool:
     """Whether leaves follow each other without a gap and have one type."""
-    ends = [leaf.offset + leaf.count * leaf.dtype.itemsize for leaf in leaves]
-    same = all(leaf.dtype == leaves[0].dtype for leaf in leaves)
-    return same and all(leaf.offset == end for leaf, end in zip(leaves[1:], ends, strict=False))
+    return all(b.offset == a.end and b.dtype == a.dtype for a, b in pairwise(leaves))
 
 
-def _touching(raw: bytes, ranges: list[tuple[int, int]]) -> tuple[tuple[int, bytes], ...]:
-    """Merge ranges of bytes that follow each other."""
+def _merged(ranges: list[tuple[int, int]], gap: int) -> list[tuple[int, int]]:
+    """Merge ranges of bytes that at most `gap` bytes separate; not the encapsulation."""
     merged = [ranges[0]]
     for begin, end in ranges[1:]:
-        if begin == merged[-1][1]:
-            merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((begin, end))
-    return tuple((begin, raw[begin:end]) for begin, end in merged)
-
-
-def _coalesced(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge ranges of bytes that at most padding (7 bytes) separates; leave out the options.
-
-    A leaf of up to 7 bytes between two ranges would be merged as well, which costs time but
-    nothing else: rows that differ there are compared again with the exact mask.
-    """
-    merged = [ranges[0]]
-    for begin, end in ranges[1:]:
-        if merged[-1][1] > HEADER and begin - merged[-1][1] < 8:
+        if merged[-1][1] > HEADER and begin - merged[-1][1] <= gap:
             merged[-1] = (merged[-1][0], end)
         else:
             merged.append((begin, end))

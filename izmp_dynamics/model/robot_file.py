@@ -212,8 +212,10 @@ class RobotFile:
         for k, unit in enumerate(self.segments):
             yield f'segments[{k}].link', unit.link
         for k, foot in enumerate(self.feet):
-            placed = not isinstance(foot.sole, str)
-            yield f'feet[{k}].sole{".link" * placed}', getattr(foot.sole, 'link', foot.sole)
+            if isinstance(foot.sole, str):
+                yield f'feet[{k}].sole', foot.sole
+            else:
+                yield f'feet[{k}].sole.link', foot.sole.link
             for kind, load in (('wrench', foot.wrench), ('force', foot.force)):
                 if load is not None and load.below is not None:
                     yield f'feet[{k}].{kind}.below', load.below
@@ -376,8 +378,8 @@ def load_robot_file(
         )  # fmt: skip
 
     def placed(robot: RobotFile) -> RobotFile:
-        changes = {'urdf': str(Path(urdf).absolute())} if urdf else {}
-        return dataclasses.replace(robot, path=path, **changes)
+        robot = dataclasses.replace(robot, path=path)
+        return dataclasses.replace(robot, urdf=str(Path(urdf).absolute())) if urdf else robot
 
     def check(robot: RobotFile) -> Iterator[RobotFileError]:
         return link_mistakes(placed(robot), urdf is not None)

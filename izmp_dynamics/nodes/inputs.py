@@ -9,7 +9,7 @@ import numpy as np
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.signals import JOINT_STATE, Signal
 from izmp_dynamics.nodes.health import AT_FIRST
-from izmp_dynamics.nodes.messages import JointReader, message_class
+from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.wire import JointSample, OdometrySample, PoseSample
 from izmp_dynamics.pipeline.joints import JointStage
@@ -30,7 +30,7 @@ class JointsInput:
         self._stated: tuple[Any, ...] = ()
         self._input = node.subscribe(
             node.robot.joints.topic,
-            message_class(node.robot.joints.type or JOINT_STATE),
+            node.robot.joints.type or JOINT_STATE,
             self._take,
             "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
             signal='joints',
@@ -142,9 +142,8 @@ class PoseInput:
             return False
         health.clear(name)
         self._found('Point' not in known[0])
-        kind = message_class(known[0])
         self._node.subscribe(
-            self._signal.topic, kind, self._take, remedy, signal=name, sensor=True
+            self._signal.topic, known[0], self._take, remedy, signal=name, sensor=True
         )
         return True
 

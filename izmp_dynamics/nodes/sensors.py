@@ -14,7 +14,6 @@ from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.health import Input
 from izmp_dynamics.nodes.inputs import JointsInput, PoseInput
-from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
@@ -164,7 +163,7 @@ class Sensors:
     ) -> Input:
         return self._node.subscribe(
             signal.topic,
-            message_class(signal.types[0]),
+            signal.types[0],
             take,
             source,
             signal=signal.name,
@@ -202,7 +201,7 @@ class Sensors:
             take = self._take_kinematics if part == 'joints' else self._take_odometry
         self._node.subscribe(
             topic,
-            message_class(TOPICS[topic].msgtype),
+            TOPICS[topic].msgtype,
             take,
             COMPUTED_BY[part],
             required=part not in LATER or self._node.task.is_lazy,

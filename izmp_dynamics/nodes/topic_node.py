@@ -35,7 +35,7 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
 from izmp_dynamics.nodes.health import Health, Input
-from izmp_dynamics.nodes.messages import stamp_of
+from izmp_dynamics.nodes.messages import message_class, stamp_of
 from izmp_dynamics.nodes.others import nodes_beside
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.parameters import (
@@ -336,7 +336,7 @@ class TopicNode(LifecycleNode):
     def subscribe(
         self,
         topic: str,
-        msgtype: Any,
+        msgtype: str,
         callback: Callable[[int, Any], None],
         source: str,
         *,
@@ -348,7 +348,7 @@ class TopicNode(LifecycleNode):
 
         Args:
             topic: relative name, remappable.
-            msgtype: class of the messages.
+            msgtype: type of the messages, e.g. 'sensor_msgs/msg/Imu'.
             callback: is given stamp [ns] and message, or what `wire.reader_of`, or the mapping of
                 its fields, makes of it.
             source: what to do if it has no publisher; of a result, the node that computes it.
@@ -367,7 +367,8 @@ class TopicNode(LifecycleNode):
         receive = partial(self._receive, entry, reader or _read, callback)
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
-        self.receiver.subscribe(self, topic, msgtype, receive, lost, qos, raw=reader is not None)
+        kind = message_class(msgtype)
+        self.receiver.subscribe(self, topic, kind, receive, lost, qos, raw=reader is not None)
         return entry
 
     def when_wanted(self, wanted: Callable[[], bool], subscribe: Callable[[], None]) -> None:

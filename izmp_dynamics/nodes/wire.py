@@ -12,18 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import (
-    AccelStamped,
-    PointStamped,
-    PoseStamped,
-    PoseWithCovarianceStamped,
-    TransformStamped,
-    TwistStamped,
-    WrenchStamped,
-)
-from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
@@ -254,35 +243,32 @@ def _trajectory(strings: Any, numbers: list[Array]) -> TrajectorySample:
 
 _POINT = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
 
+_TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
+
 _READ = {
-    Imu: ('sensor_msgs/msg/Imu', _IMU, _imu),
-    WrenchStamped: (
-        'geometry_msgs/msg/WrenchStamped', ('wrench',),
-        lambda strings, numbers: SixSample(strings['header.frame_id'], numbers[0]),
+    'sensor_msgs/msg/Imu': (_IMU, _imu),
+    'geometry_msgs/msg/WrenchStamped': (
+        ('wrench',), lambda strings, numbers: SixSample(strings['header.frame_id'], numbers[0])
     ),
-    JointState: (
-        'sensor_msgs/msg/JointState', ('position', 'effort'),
-        lambda strings, numbers: JointSample(strings['name'], *numbers),
+    'sensor_msgs/msg/JointState': (
+        ('position', 'effort'), lambda strings, numbers: JointSample(strings['name'], *numbers)
     ),
-    PointStamped: ('geometry_msgs/msg/PointStamped', ('point',), _pose),
-    PoseStamped: ('geometry_msgs/msg/PoseStamped', ('pose',), _pose),
-    PoseWithCovarianceStamped: (
-        'geometry_msgs/msg/PoseWithCovarianceStamped', ('pose.pose',), _pose,
-    ),
-    TransformStamped: ('geometry_msgs/msg/TransformStamped', ('transform',), _pose),
-    TwistStamped: ('geometry_msgs/msg/TwistStamped', ('twist',), _motion),
-    AccelStamped: ('geometry_msgs/msg/AccelStamped', ('accel',), _motion),
-    Odometry: ('nav_msgs/msg/Odometry', ('pose.pose', 'twist.twist'), _odometry),
-    JointTrajectory: ('trajectory_msgs/msg/JointTrajectory', _POINT, _trajectory),
+    'geometry_msgs/msg/PointStamped': (('point',), _pose),
+    'geometry_msgs/msg/PoseStamped': (('pose',), _pose),
+    'geometry_msgs/msg/PoseWithCovarianceStamped': (('pose.pose',), _pose),
+    'geometry_msgs/msg/TransformStamped': (('transform',), _pose),
+    'geometry_msgs/msg/TwistStamped': (('twist',), _motion),
+    'geometry_msgs/msg/AccelStamped': (('accel',), _motion),
+    'nav_msgs/msg/Odometry': (('pose.pose', 'twist.twist'), _odometry),
+    _TRAJECTORY: (_POINT, _trajectory),
 }  # fmt: skip
 
 
-def reader_of(msgtype: Any) -> MessageReader | None:
-    """Make a reader of messages of this class; None where the middleware reads them."""
+def reader_of(msgtype: str) -> MessageReader | None:
+    """Make a reader of messages of this type; None where the middleware reads them."""
     if msgtype not in _READ:
         return None
-    name, paths, sample = _READ[msgtype]
-    return MessageReader(name, partial(_numbers, paths, sample))
+    return MessageReader(msgtype, partial(_numbers, *_READ[msgtype]))
 
 
 _AFTER_JOINTS = 12
@@ -325,7 +311,7 @@ class Template:
             return serialize_message(message)[:-size], b''
         message.header.frame_id = frame
         raw = serialize_message(message)
-        return raw[:_STAMP], _after_stamp(raw)[:-size]
+        return raw[:_STAMP], raw[_AFTER_STAMP:-size]
 
 
 class JointTemplate:
@@ -335,11 +321,10 @@ class JointTemplate:
         zero = [0.0] * len(names)
         point = JointTrajectoryPoint(positions=zero, velocities=zero, accelerations=zero)
         message = JointTrajectory(joint_names=list(names))
-        self._without = _after_stamp(serialize_message(message))
+        self._without = serialize_message(message)[_AFTER_STAMP:]
         message.points = [point]
         raw = serialize_message(message)
-        kind = 'trajectory_msgs/msg/JointTrajectory'
-        layout = CdrLayout(installed_types(kind), kind, raw)
+        layout = CdrLayout(installed_types(_TRAJECTORY), _TRAJECTORY, raw)
         begins = [layout.columns(path).offset for path in _POINT]
         ends = [begin + 8 * len(names) for begin in begins]
         bounds = zip([_AFTER_STAMP, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
@@ -356,10 +341,6 @@ class JointTemplate:
         return b''.join(
             (begin, *(p for text, part in pairs for p in (text, part[row].tobytes())), self._end)
         )
-
-
-def _after_stamp(raw: bytes) -> bytes:
-    return raw[_AFTER_STAMP:]
 
 
 class MappedReader(MessageReader):
@@ -393,26 +374,23 @@ class MappedReader(MessageReader):
         take, names = messages.single_taker(layout), messages.names
         positions = slice(len(names))
 
-        def joints(raw: bytes) -> tuple[int, JointSample]:
-            given = take(raw)
-            values = messages.scaled(given)
-            messages.require_mode(values)
-            sample = JointSample(names, values[positions], messages.efforts(values))
-            return messages.stamp(given, received()), sample
+        def joints(values: Array) -> JointSample:
+            return JointSample(names, values[positions], messages.efforts(values))
 
-        def foot(raw: bytes) -> tuple[int, SixSample]:
-            given = take(raw)
-            values = messages.scaled(given)
-            messages.require_mode(values)
-            return messages.stamp(given, received()), SixSample(frame, messages.wrenches(values))
+        def foot(values: Array) -> SixSample:
+            return SixSample(frame, messages.wrenches(values))
 
-        def imu(raw: bytes) -> tuple[int, ImuSample]:
-            given = take(raw)
-            values = messages.scaled(given)
-            messages.require_mode(values)
+        def imu(values: Array) -> ImuSample:
             orientation = messages.orientations(values)
             absent = orientation is None or not any(orientation.tolist())
-            sample = ImuSample(frame, values[:6], None if absent else orientation)
-            return messages.stamp(given, received()), sample
+            return ImuSample(frame, values[:6], None if absent else orientation)
 
-        return joints if names else foot if messages.of_foot else imu
+        sample = joints if names else foot if messages.of_foot else imu
+
+        def read(raw: bytes) -> tuple[int, Any]:
+            given = take(raw)
+            values = messages.scaled(given)
+            messages.require_mode(values)
+            return messages.stamp(given, received()), sample(values)
+
+        return read

@@ -14,7 +14,7 @@ from izmp_dynamics.base.rotations import from_rpy, rotated_back
 from izmp_dynamics.model.feet import Foot, Ground
 from izmp_dynamics.model.robot_file import RobotFile, unknown_link
 from izmp_dynamics.model.robot_model import RobotModel, load_model
-from izmp_dynamics.model.sensors import Accelerometer, SegmentUnit
+from izmp_dynamics.model.sensors import Accelerometer, Imu, SegmentUnit
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 from izmp_dynamics.stability.sole_motion import sole_motion
 
@@ -184,15 +184,7 @@ def make_rig(
         model=model,
         imu=_imu_mount(model, robot, ids),
         accelerometers=tuple(
-            _mount(
-                model,
-                f'accelerometers[{k}]',
-                sensor.frame,
-                sensor.topic,
-                ids,
-                tuple(AXES[axis] for axis in sensor.axes),
-                sensor.delay,
-            )
+            _mount(model, f'accelerometers[{k}]', sensor, ids)
             for k, sensor in enumerate(robot.accelerometers)
         ),
         position=_position_mount(model, robot, ids),
@@ -225,35 +217,42 @@ def _on_their_legs(model: RobotModel, feet: tuple[FootRig, ...]) -> tuple[FootRi
 def _mount(
     model: RobotModel,
     key: str,
-    stated: str | None,
-    topic: str,
+    sensor: Imu | Accelerometer | SegmentUnit,
     frame_ids: dict[str, str | None],
-    axes: tuple[int, ...] = (0, 1, 2),
-    delay: float = 0.0,
+    link: str | None = None,
 ) -> Mount:
-    place = f'under {key}, the link whose axes it measures in'
-    frame = _sensor_frame(model, stated, topic, frame_ids, key, key, place)
-    if not model.mounted_on_root(frame):
+    """Where a sensor sits on a link, of a unit, or on the root."""
+    frame = _sensor_frame(model, sensor.frame, sensor.topic, frame_ids, key)
+    on, body = model.mount(frame), 0 if link is None else model.mount(link).body
+    if on.body != body and link is None:
         raise ReplayError(
             f"{key}: the frame '{frame}' moves against the root link '{model.root}'. The IMU and "
             "the accelerometers must sit on the root; set 'root' in the robot file to the link "
             'that carries them.',
-            kind='not_on_root',
-            signal=key,
-            frame=frame,
-        )
-    mount = model.mount(frame)
-    correction = Correction.of_delay(delay)
-    return Mount(key, mount.body_R_frame, mount.p_frame_in_body, axes, correction)
+            kind='not_on_root', signal=key, frame=frame,
+        )  # fmt: skip
+    if on.body != body:
+        raise ReplayError(
+            f"{key}: the frame '{frame}' moves against '{link}'; state a link that is fixed to "
+            'it.',
+            kind='not_on_segment', signal=key, frame=frame,
+        )  # fmt: skip
+    if isinstance(sensor, Accelerometer):
+        axes = tuple(AXES[axis] for axis in sensor.axes)
+        correction = Correction.of_delay(sensor.delay)
+        return Mount(key, on.body_R_frame, on.p_frame_in_body, axes, correction)
+    R = frozen(on.body_R_frame @ from_rpy(sensor.rotation))
+    if isinstance(sensor, Imu):
+        return Mount(key, R, on.p_frame_in_body, correction=Correction.of_imu(sensor))
+    p = frozen(on.p_frame_in_body + on.body_R_frame @ np.array(sensor.xyz))
+    return Mount(key, R, p, correction=Correction.of_delay(sensor.delay))
 
 
 def _imu_mount(model: RobotModel, robot: RobotFile, frame_ids: dict[str, str | None]) -> Mount:
     imu, position = robot.imu, _position_mount(model, robot, frame_ids)
     if imu.from_position and position is not None:
         return replace(position, name='imu', correction=NO_CORRECTION)
-    mount = _mount(model, 'imu', imu.frame, imu.topic, frame_ids)
-    R = mount.R @ from_rpy(imu.rotation) if any(imu.rotation) else mount.R
-    return replace(mount, R=frozen(R), correction=Correction.of_imu(imu))
+    return _mount(model, 'imu', imu, frame_ids)
 
 
 def _segments(
@@ -278,31 +277,13 @@ def _segments(
                 kind='two_units', signal=name,
             )  # fmt: skip
 
-        def mount(
-            key: str, sensor: SegmentUnit | Accelerometer, unit: SegmentUnit = unit
-        ) -> Mount:
-            place = f'under {key}, the link whose axes it measures in'
-            frame = _sensor_frame(model, sensor.frame, sensor.topic, frame_ids, key, key, place)
-            on = model.mount(frame)
-            if on.body != model.mount(unit.link).body:
-                raise ReplayError(
-                    f"{key}: the frame '{frame}' moves against '{unit.link}'; state a link that "
-                    'is fixed to it.',
-                    kind='not_on_segment', signal=key, frame=frame,
-                )  # fmt: skip
-            correction = Correction.of_delay(sensor.delay)
-            if isinstance(sensor, Accelerometer):
-                axes = tuple(AXES[axis] for axis in sensor.axes)
-                return Mount(key, on.body_R_frame, on.p_frame_in_body, axes, correction)
-            R = frozen(on.body_R_frame @ from_rpy(sensor.rotation))
-            p = frozen(on.p_frame_in_body + on.body_R_frame @ np.array(sensor.xyz))
-            return Mount(key, R, p, correction=correction)
-
         further = tuple(
-            mount(f'segment_accelerometers[{unit.link}][{k}]', sensor)
+            _mount(
+                model, f'segment_accelerometers[{unit.link}][{k}]', sensor, frame_ids, unit.link
+            )
             for k, sensor in enumerate(unit.accelerometers)
         )
-        units[body] = SegmentRig(body, mount(name, unit), further)
+        units[body] = SegmentRig(body, _mount(model, name, unit, frame_ids, unit.link), further)
     return tuple(units.values())
 
 
@@ -312,19 +293,16 @@ def _sensor_frame(
     topic: str,
     frame_ids: dict[str, str | None],
     key: str,
-    signal: str,
-    place: str,
+    signal: str = '',
 ) -> str:
     """The link in whose axes a sensor measures: the stated one, or that of its messages."""
     frame = stated or frame_ids.get(topic)
     if not frame:
         raise ReplayError(
             f"The messages of '{topic}' name no frame_id, and the robot file does not state one: "
-            f"add 'frame: LINK' {place}.",
-            kind='no_frame_id',
-            signal=signal,
-            topic=topic,
-        )
+            f"add 'frame: LINK' under {key}, the link whose axes it measures in.",
+            kind='no_frame_id', signal=signal or key, topic=topic,
+        )  # fmt: skip
     frame = frame.lstrip('/')
     where = f'{key}.frame' if stated else f"the frame_id of '{topic}'"
     _known(model, frame, where, frame_ids.get(topic))
@@ -379,9 +357,8 @@ def _foot(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]) -> Fo
     _known(model, foot.sole_frame, f'{key}.sole')
     sensor, below = None, None
     if foot.wrench is not None:
-        place = f"under the wrench of foot '{foot.name}'"
         sensor = _sensor_frame(
-            model, foot.wrench.frame, foot.wrench.topic, frame_ids, f'{key}.wrench', key, place
+            model, foot.wrench.frame, foot.wrench.topic, frame_ids, f'{key}.wrench', key
         )
     for kind, load in (('wrench', foot.wrench), ('force', foot.force)):
         if load is not None and load.below is not None:
@@ -408,8 +385,7 @@ def _imu_in_sole(model: RobotModel, foot: Foot, frame_ids: dict[str, str | None]
     if foot.imu is None:
         return None
     key, signal = f'feet[{foot.name}].imu', f'foot_imus[{foot.name}]'
-    place = f"under the imu of foot '{foot.name}'"
-    frame = _sensor_frame(model, foot.imu.frame, foot.imu.topic, frame_ids, key, signal, place)
+    frame = _sensor_frame(model, foot.imu.frame, foot.imu.topic, frame_ids, key, signal)
     imu, sole = model.mount(frame), model.mount(foot.sole_frame)
     if imu.body != sole.body:
         raise ReplayError(

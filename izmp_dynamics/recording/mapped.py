@@ -220,7 +220,7 @@ class MappedMessages:
                 broken, fault = broken + len(group), fault or str(error)
             else:
                 groups.append(group)
-                parts.append(take(group.fields.rows, len(group)))
+                parts.append(take(group.rows, len(group)))
         return Decoded.of(groups, broken, fault), parts
 
     def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
