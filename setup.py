@@ -104,6 +104,7 @@ setup(
         # Recordings of humans: OpenSim's models and motions, C3D files.
         'human': [f'opensim>=4.6; {OPENSIM_WHEELS}', 'ezc3d>=1.5'],
         'protobuf': ['protobuf>=4.25'],  # messages in MCAP files of Foxglove's tools
+        'parquet': ['pyarrow>=14'],  # tables of another form than CSV
         # Many recordings on Dask; the page uses DataTables, in the bundle of ITables, and uPlot.
         'fleet': [
             'distributed>=2024.1',

@@ -1,4 +1,4 @@
-"""Tables (CSV) read as the robot file maps their columns."""
+"""Tables, CSV and Parquet, read as the robot file maps their columns."""
 
 import numpy as np
 import pytest
@@ -65,6 +65,12 @@ def robot_file(columns, robot_content, log):
 
 
 def test_a_table_gives_what_a_bag_gives(log, robot_file, columns, sound, biped31, tmp_path):
+    arrow = pytest.importorskip('pyarrow', reason='pyarrow is missing, which reads Parquet')
+    path = tmp_path / 'log.parquet'
+    times = columns['__time (ns)'].astype('datetime64[ns]')
+    others = {name: column for name, column in columns.items() if not name.startswith('__')}
+    table = arrow.table({'time': times, **others})
+    pytest.importorskip('pyarrow.parquet').write_table(table, path)
     mixed = {name: column[::-1] for name, column in columns.items()}
     unsorted = write(tmp_path / 'mixed.tsv', mixed, separator='\t')
     draft = sound.copy()
@@ -72,7 +78,7 @@ def test_a_table_gives_what_a_bag_gives(log, robot_file, columns, sound, biped31
         draft.drop(topic)
     expected = evaluate_bag(draft.write(tmp_path / 'bag'), biped31).tracks['mr_ad'].wrench
     assert np.isfinite(expected).any()
-    for each in (log, unsorted):
+    for each in (log, path, unsorted):
         found = evaluate_bag(each, robot_file())
         np.testing.assert_array_equal(found.tracks['mr_ad'].wrench, expected)
     assert any('not in the order' in note for note in found.notes)
@@ -123,6 +129,14 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     with raising(BagError, 'column_twice') as caught:
         BagReader(path)
     assert "several columns called 'q'" in str(caught.value)
+    arrow = pytest.importorskip('pyarrow', reason='pyarrow is missing, which reads Parquet')
+    numbers = np.arange(1, 4) * 10**7
+    table = arrow.table([numbers.astype('datetime64[ns]'), numbers], ['time', 'time_ns'])
+    path = tmp_path / 'log.parquet'
+    pytest.importorskip('pyarrow.parquet').write_table(table, path)
+    with raising(BagError, 'column_twice') as caught:
+        BagReader(path)
+    assert "called 'time_ns'" in str(caught.value)
 
 
 def test_semicolons_and_decimal_commas(columns, tmp_path):

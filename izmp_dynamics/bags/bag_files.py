@@ -9,7 +9,7 @@ from izmp_dynamics.bags.mcap_file import MAGIC, McapFile
 from izmp_dynamics.bags.metadata import FILE, Metadata, read_metadata
 from izmp_dynamics.bags.sqlite_file import SqliteFile
 from izmp_dynamics.bags.storage import ZSTD, Expansion, Scratch, Storage
-from izmp_dynamics.bags.table_file import TABLES, TableFile
+from izmp_dynamics.bags.table_file import PARQUET, TABLES, TableFile
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.files.libraries import zstandard
 
@@ -55,7 +55,7 @@ def find_files(path: Path) -> BagFiles:
     if exists:
         what = f"'{path}' is neither a folder nor a regular file; give a rosbag2 folder or file."
         raise BagError(what, kind='not_a_regular_file', path=path)
-    forms = 'a rosbag2 folder, or an .mcap, .db3 or .csv file'
+    forms = 'a rosbag2 folder, or an .mcap, .db3, .csv or .parquet file'
     what = f"There is no bag at '{path}'; give {forms}."
     raise BagError(what, kind='no_bag', path=path)
 
@@ -137,15 +137,16 @@ def _open_plain(path: Path, head: bytes, scratch: Scratch) -> Storage:
         return McapFile(path)
     if head == _SQLITE:
         return SqliteFile(path, scratch)
-    if head and path.suffix.lower() in TABLES:
-        return TableFile(path)
+    if head and (head.startswith(PARQUET) or path.suffix.lower() in TABLES):
+        return TableFile(path, head.startswith(PARQUET))
     if head.startswith(_ROS1):
         sentence = f"'{path}' is a ROS 1 bag. {_convert(path)}"
         raise BagError(sentence, kind='ros1_bag', path=path)
     if not head:
         raise BagError(f"The bag file '{path}' is empty.", kind='empty_file', path=path)
     what = (
-        f"'{path}' is not a bag: it begins neither as mcap nor as sqlite3, nor is it called .csv."
+        f"'{path}' is not a bag: it begins neither like an mcap nor like a sqlite3 or Parquet "
+        'file, and is not called .csv.'
     )
     raise BagError(what, kind='not_a_bag', path=path)
 

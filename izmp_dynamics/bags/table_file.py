@@ -1,4 +1,4 @@
-"""A table (CSV) as a container with one topic: a message a row, a field a column.
+"""A table, CSV or Parquet, as a container with one topic: a message a row, a field a column.
 
 Usage::
 
@@ -24,9 +24,12 @@ from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER, Block, Channel, Storage
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.files.libraries import library
 
 TOPIC, ROW = '/table', 'table/msg/Row'
 TABLES = ('.csv', '.tsv')
+PARQUET = b'PAR1'
+"""How such a file begins."""
 
 TIME = re.compile(r'(?:t|(.*_)?(?:time|stamp|timestamp))(?:_(s|sec|ms|us|ns))?', re.IGNORECASE)
 _UNITS = {'s': 10**9, 'ms': 10**6, 'us': 10**3, 'ns': 1}
@@ -55,13 +58,13 @@ class TableFile(Storage):
     Raises:
         BagError: it has no rows, no numbers or no time, or two columns of one name, or cannot be
             read.
+        MissingDependencyError: pyarrow is missing, which reads Parquet.
     """
 
-    kind = 'csv'
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_parquet: bool) -> None:
         super().__init__(path)
-        found = self._csv()
+        self.kind = 'parquet' if is_parquet else 'csv'
+        found = _parquet(path) if is_parquet else self._csv()
         named = dict(zip(_fields(found), found.values(), strict=True))
         columns = {name: values for name, values in named.items() if values is not None}
         texts = [name for name in named if name not in columns]
@@ -112,8 +115,7 @@ class TableFile(Storage):
                 columns.setdefault(name, None)
             else:
                 if name and columns.get(name) is not None:
-                    sentence = f"'{self.path}' has several columns called '{name}'; rename them."
-                    raise BagError(sentence, kind='column_twice', path=self.path, column=name)
+                    raise _twice(self.path, name)
                 columns[name] = numbers
                 if wrong:
                     self.notes.append(
@@ -167,6 +169,11 @@ class TableFile(Storage):
         return stamps
 
 
+def _twice(path: Path, name: str) -> BagError:
+    sentence = f"'{path}' has several columns called '{name}'; give each a name of its own."
+    return BagError(sentence, kind='column_twice', path=path, column=name)
+
+
 def _ascends(times: npt.NDArray[Any]) -> bool:
     """Whether numbers, apart from those that are absent, strictly ascend."""
     known = times[np.isfinite(times)]
@@ -189,6 +196,32 @@ def _numbers(texts: Sequence[str], point: str) -> tuple[npt.NDArray[Any], list[s
         except ValueError:
             wrong += [text] if text.strip() else []
     return values, wrong
+
+
+def _parquet(path: Path) -> dict[str, npt.NDArray[Any] | None]:
+    """Columns with numbers or times; None of others."""
+    arrow = library('pyarrow', 'Reading a Parquet file')
+    try:
+        table = library('pyarrow.parquet', 'Reading a Parquet file').read_table(path)
+    except arrow.ArrowException as error:
+        reason = str(error).splitlines()[0].rstrip('.')
+        sentence = f"'{path}' is not a readable Parquet file: {reason}."
+        raise BagError(sentence, kind='not_a_table', path=path) from error
+    columns: dict[str, npt.NDArray[Any] | None] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if arrow.types.is_timestamp(column.type):
+            name, values = (
+                f'{name}_ns',
+                column.to_numpy().astype('datetime64[ns]').astype(np.int64),
+            )
+        elif arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
+            values = column.to_numpy()
+        else:
+            values = None
+        if name in columns:
+            raise _twice(path, name)
+        columns[name] = values
+    return columns
 
 
 def _fields(columns: Collection[str]) -> list[str]:
