@@ -119,6 +119,10 @@ class Draft:
         """A copy of what was received until then [s]."""
         return Draft(part.rows(part.between(0.0, stop)) for part in self.parts)
 
+    def every(self, step):
+        """A copy of every `step`-th message of each topic."""
+        return Draft(part.rows(slice(None, None, step)) for part in self.parts)
+
     def drop(self, topic):
         """Leave a topic out."""
         self.parts = [part for part in self.parts if part.topic != topic]

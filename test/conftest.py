@@ -107,9 +107,15 @@ def sound_bag(sound, tmp_path_factory):
 
 
 @pytest.fixture(scope='session')
-def short_bag(sound, tmp_path_factory):
-    """The first 1.2 s of it, for graphs that are played message by message."""
-    return sound.until(1.2).write(tmp_path_factory.mktemp('short') / 'bag')
+def slower(sound):
+    """The same at 250 Hz, a draft for graphs that are played message by message."""
+    return sound.every(2)
+
+
+@pytest.fixture(scope='session')
+def short_bag(slower, tmp_path_factory):
+    """The first 1.2 s of that as a recording."""
+    return slower.until(1.2).write(tmp_path_factory.mktemp('short') / 'bag')
 
 
 @pytest.fixture(scope='session')

@@ -4,10 +4,8 @@ import json
 import os
 import re
 import runpy
-import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -59,63 +57,6 @@ def test_help_is_printed_and_nothing_measured(path, monkeypatch, capsys):
         pytest.skip(f'{error.name} is missing')
     assert not ended.value.code
     assert capsys.readouterr().out.startswith('usage: ')
-
-
-def test_a_soak_finds_the_reason_of_a_loss_however_late_it_hears_of_it(monkeypatch):
-    """Of what did not come the numbers of the messages say it, of other losses the reports.
-
-    The node itself is 4 s late for a while, with its results and with what it counts.
-    """
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-    from geometry_msgs.msg import PointStamped
-
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from soak import Soak
-    from soak_table import UNSEEN, Record, losses
-
-    def stamped(kind, stamp):
-        message = kind()
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        return message
-
-    samples = 1000 * 10**9 + 2_000_000 * np.arange(10 * 500)
-    record = Record(np.stack([samples, samples], axis=1))
-    run = Soak((), None, SimpleNamespace(create_subscription=lambda *given: None), record)
-    skipped, unseen = range(600, 625), range(900, 920)
-    given = [k for k in range(10 * 125) if k not in skipped]
-    for number, k in enumerate(given, 1):
-        stamp = int(samples[4 * k])
-        late = 4 * 10**9 if abs(k - 610) < 60 else 0
-        info = {'source_timestamp': stamp + late, 'publication_sequence_number': number}
-        if k not in unseen:
-            run.take(stamped(PointStamped, stamp), info)
-    for second in range(10):  # all at once, in the end
-        report = stamped(DiagnosticArray, int(samples[500 * second]))
-        values = [KeyValue(key='imu.skipped', value=str(25 * (second > 8)))]
-        report.status = [DiagnosticStatus(name='/izmp', values=values)]
-        run.count(report)
-    _, table, unknown = losses(record)
-    assert not len(unknown)
-    assert {reason: row[1] for reason, row in table.items()} == {
-        'computer too slow (skipped)': len(skipped), UNSEEN: len(unseen)
-    }  # fmt: skip
-
-
-def test_a_soak_that_is_interrupted_ends_with_its_table():
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-    command = [sys.executable, str(BENCHMARKS / 'soak.py'), '--minutes', '1']
-    run = subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert run.stdout.readline().startswith('The robot publishes.')
-    run.send_signal(signal.SIGINT)
-    printed = run.communicate(timeout=300.0)[0]
-    assert run.returncode == 0, printed
-    assert 'Ended by Ctrl-C' in printed
-    assert 'Results that came twice: 0' in printed
-    assert 'Traceback' not in printed
 
 
 def test_parts_of_a_replay(sway, biped31, tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from numba import njit
+from numba.core import config
 
 from izmp_dynamics.base import kernel
 from izmp_dynamics.base.cache import digest_of
@@ -149,8 +150,11 @@ DAMAGES = [
 
 @pytest.fixture
 def run(package, monkeypatch):
-    """Runs the package in this process as in one of its own, with `package.run`'s answer."""
-    monkeypatch.setattr('numba.config.CACHE_DIR', str(package.cache))
+    """Runs the package in this process as in one of its own, with `package.run`'s answer.
+
+    The folder is in the environment: where that was changed since the last kernel was compiled
+    (as by a pool of processes), numba reads all its settings from there before it compiles again.
+    """
     monkeypatch.syspath_prepend(package.folder.parent)
 
     def run():
@@ -159,7 +163,11 @@ def run(package, monkeypatch):
         evaluate = importlib.import_module('tiny_kernels.caller').evaluate
         return evaluate(3.0), sum(evaluate.stats.cache_hits.values())
 
-    return run
+    with monkeypatch.context() as changed:
+        changed.setenv('NUMBA_CACHE_DIR', str(package.cache))
+        config.reload_config()
+        yield run
+    config.reload_config()
 
 
 def test_a_damaged_cache_file_is_compiled_again_and_replaced(package, run):

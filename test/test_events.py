@@ -15,10 +15,8 @@ from izmp_dynamics.verdict.events.event import (
     event_message,
     from_where,
 )
-from izmp_dynamics.verdict.events.find import _excursions
-from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.summary import summarise, summary_of
+from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 from .report_scenarios import bump, falling, part, standing, walking, with_feet
@@ -47,15 +45,6 @@ def test_an_excursion_names_the_edge(axis, depth, edge):
     assert found.sentence.startswith(f'IZMP, averaged over 0.14 s, outside the {edge} edge for 0.')
     assert found.significance > 5.0
     assert found.unit == 'm'
-
-
-def test_an_excursion_that_is_less_than_its_uncertainty_is_none():
-    scene = Scene(standing(offset=bump(4.0, 0.35, 0.25)))
-    judged, forces = summarise(scene).judged, ExternalForces()
-    for uncertainty, count in ((0.05, 1), (0.5, 0)):
-        error = replace(judged.error, usual=uncertainty, uncertainty=uncertainty)
-        uncertain = replace(judged, error=error)
-        assert len([*_excursions(scene, uncertain, forces)]) == count
 
 
 def test_a_page_has_one_significance_and_one_instant_of_an_excursion():

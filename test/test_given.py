@@ -5,7 +5,7 @@ import pytest
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.pipeline.given import CAPACITY, LONGEST_WAIT, GivenJoints, Result
+from izmp_dynamics.pipeline.given import LONGEST_WAIT, GivenJoints, Result
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import PATIENCE
@@ -47,15 +47,6 @@ def test_nothing_is_waited_for_at_the_end_nor_for_ever():
     assert wrench.decided(np.array([9 * MS]), 9 * MS)
     wrench.push(Samples.one(3 * MS, np.zeros(2)))  # it was no end
     assert not wrench.decided(np.array([9 * MS]), 9 * MS)
-
-
-def test_what_is_kept_is_bounded_although_nothing_takes_it():
-    wrench = result()
-    for k in range(1, CAPACITY + 101):
-        wrench.push(Samples.one(k * MS, np.zeros(2)))
-    assert len(wrench._values) == CAPACITY
-    wrench.forget((CAPACITY + 100) * MS)
-    assert len(wrench._values) == 1
 
 
 @pytest.fixture(scope='module')
@@ -100,14 +91,3 @@ def test_joints_of_several_publishers_are_all_known(joints, rig, apart):
         (tuple(range(20)), pytest.approx(0.01)),
         (tuple(range(20, rig.model.dof)), pytest.approx(0.01)),
     ]
-
-
-def test_joints_that_appear_later_become_another_group(joints, rig):
-    for k in range(200):
-        stamp = NANOSECONDS + 10 * MS * k
-        joints.push(Samples.one(stamp, some(rig, 2)))
-        if k >= 80 and k % 2 == 0:
-            joints.push(Samples.one(stamp, some(rig)))
-    assert [(group.columns, group.period) for group in joints.groups] == [
-        (tuple(range(2, rig.model.dof)), pytest.approx(0.01)), ((0, 1), pytest.approx(0.02)),
-    ]  # fmt: skip

@@ -5,16 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.method import Filter
-from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.joints import JointStage, group_joints
-from izmp_dynamics.recording import survey
-from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.samples import Samples
@@ -223,30 +218,6 @@ def test_a_pause_while_the_groups_are_learned_teaches_no_wrong_rate():
     joints = evaluate(stage, messages, len(messages))
     assert len(joints) > 350
     assert stage.groups[0].period == pytest.approx(0.01)
-
-
-def test_a_joint_that_comes_after_the_survey_is_counted(tmp_path, monkeypatch):
-    """It is held at zero, which is wrong as soon as it moves."""
-    monkeypatch.setattr(survey, 'SURVEY_SECONDS', 0.5)
-    (tmp_path / 'robot.urdf').write_text(THREE_JOINTS)
-    (tmp_path / 'robot.yaml').write_text(
-        'urdf: robot.urdf\nimu: {frame: base}\n'
-        'feet: [{name: foot, sole: sole, polygon: [[0.1, 0.1], [0.1, -0.1], [-0.1, 0]]}]\n'
-    )
-    robot = load_robot_file(tmp_path / 'robot.yaml')
-    stamps = START + np.arange(0, 4000, 10, dtype=np.int64) * MS
-    with BagWriter(tmp_path / 'bag') as bag:
-        bag.add_topic('/imu', 'sensor_msgs/msg/Imu', {'linear_acceleration.z': 9.81})
-        bag.write_batch('/imu', stamps, {})
-        bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', {})
-        for name, rows in (('hip', stamps), ('neck', stamps[300:])):
-            like = {'name': (name,), 'position': np.zeros(1)}
-            bag.write_batch('/joint_states', rows, {'position': np.ones((len(rows), 1))}, like)
-    with BagReader(tmp_path / 'bag') as reader:
-        recording = Recording(reader, robot, load_model(THREE_JOINTS))
-        evaluator = make_evaluator(recording)
-        assert list(evaluate_recording(recording, evaluator))
-    assert evaluator.faults['joints'] == {Fault(Reason.JOINT_APPEARED, 'neck'): 100}
 
 
 @pytest.mark.parametrize('begin', [1, 7, 30, 333])

@@ -21,9 +21,9 @@ TICK = 'points[0].time_from_start.sec'
 
 
 @pytest.fixture(scope='module')
-def bag(sound, tmp_path_factory):
+def bag(slower, tmp_path_factory):
     """The joints are the first point of a trajectory, the IMU is the second."""
-    draft = sound.copy()
+    draft = slower.copy()
     joints, imu = draft[JOINTS], draft[IMU]
     values = {
         'header.stamp': joints.stamps,

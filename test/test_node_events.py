@@ -21,9 +21,9 @@ pytestmark = pytest.mark.usefixtures('ros')
 
 
 @pytest.fixture(scope='module')
-def bag(sound, tmp_path_factory):
+def bag(slower, tmp_path_factory):
     """Two seconds of the sway; the force sensor of the left foot hangs for 0.4 s."""
-    draft = sound.copy()
+    draft = slower.copy()
     hold(draft[LEFT], 0.5, 0.9)
     return draft.write(tmp_path_factory.mktemp('hangs') / 'bag')
 

@@ -51,7 +51,7 @@ def walk(biped31, tmp_path_factory):
     from izmp_lab.walking.walk_parameters import WalkParameters
 
     bag = tmp_path_factory.mktemp('walk') / 'walk'
-    simulate_walk(biped31, bag, parameters=WalkParameters(speed=0.3, steps=4, stand=0.6))
+    simulate_walk(biped31, bag, parameters=WalkParameters(speed=0.3, steps=2, stand=0.6))
     return bag
 
 

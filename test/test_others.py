@@ -59,16 +59,6 @@ def test_from_the_first_result_on_it_waits_for_that_of_the_oldest_piece(monkeypa
         assert graph.publish_until_behind() == published
 
 
-def test_a_graph_that_has_died_is_waited_for_again_when_it_is_back(monkeypatch):
-    graph = Graph(monkeypatch)
-    graph.result(0)
-    graph.publish_until_behind()
-    graph.now += others.PATIENCE
-    assert graph.publish_until_behind() == 20
-    graph.result(graph.count)
-    assert graph.publish_until_behind() == 4
-
-
 def test_a_clock_that_is_set_back_is_no_reason_to_wait(monkeypatch):
     graph = Graph(monkeypatch)
     graph.count = 1000

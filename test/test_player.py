@@ -21,7 +21,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.model.feet import FootImu
 from izmp_dynamics.nodes import player
-from izmp_dynamics.nodes.others import LONGEST_START, Listeners, graph_listeners, said
+from izmp_dynamics.nodes.others import Listeners, graph_listeners, said
 from izmp_dynamics.nodes.player import BagPlayer
 from izmp_dynamics.nodes.registry import node_class
 
@@ -155,32 +155,6 @@ def test_a_graph_that_starts_is_waited_for(node, biped31, sound, tmp_path, monke
     assert sentence.endswith('), which start and may be compiling.')
     starts.destroy_node()
     played.close()
-
-
-def test_a_graph_that_is_there_and_never_listens_is_not_waited_for_for_ever(
-    node, biped31, sound, tmp_path, monkeypatch
-):
-    pytest.importorskip('rosbags', reason='the player reads with rosbags')
-    now, stop = [100.0], threading.Event()
-
-    def sleep(_):
-        now.append(now[-1] + 5.0)
-        if now[-1] > 100.0 + 2 * LONGEST_START:
-            stop.set()
-
-    clock = SimpleNamespace(monotonic=lambda: now[-1], sleep=sleep)
-    monkeypatch.setattr(player, 'time', clock)
-    monkeypatch.setattr(Listeners, 'missing', lambda self: [('izmp', 'imu')])
-    monkeypatch.setattr(Listeners, 'are_starting', lambda self, missing: True)
-    played = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31)
-    with pytest.raises(ReplayError, match=r'After 605 s .* do not listen: izmp \(imu\)'):
-        played.wait_for_listeners(stop, patience=15.0)
-    played.close()
-
-
-def test_the_missing_are_named_once_with_all_that_they_lack():
-    missing = [('izmp', 'imu'), ('acd', 'joint_states'), ('izmp', 'l_foot/wrench')]
-    assert said(missing) == 'izmp (imu, l_foot/wrench), acd (joint_states)'
 
 
 def test_a_graph_that_is_not_there_is_named_once(biped31):

@@ -120,13 +120,6 @@ def pushed(evaluation, at, duration=0.2):
     return replace(evaluation, tracks=tracks)
 
 
-def test_a_push_is_found():
-    evaluation = pushed(standing(9.0), 6.0)
-    (push,) = [e for e in live(evaluation) if e.kind == 'push']
-    assert (push.begin, push.end) == pytest.approx((5.0, 5.2), abs=0.03)
-    assert push.size == pytest.approx(60.0, rel=0.1)
-
-
 def test_a_force_that_fills_the_seconds_that_are_judged_is_still_a_push():
     """Of 60 N from 12 s on, judged every 5 s; its begin lies before the last 8 s."""
     evaluation = pushed(standing(24.0), 12.0, 99.0)
@@ -160,17 +153,6 @@ def test_a_clock_that_is_set_back_begins_a_new_era():
         recent.see(instant._replace(stamp=instant.stamp + time))
         assert recent.era == era
         assert recent.newest == instant.stamp + time
-
-
-def test_a_slip_is_found():
-    """Of the foot that carries less, against the other one."""
-    evaluation = standing(9.0)
-    left, right = evaluation.feet
-    share = np.clip((evaluation.time - 6.0) / 0.1, 0.0, 1.0)[:, None, None]
-    slides = replace(right, sole=right.sole + 0.02 * share * right.axes[:, None, :, 0])
-    (slip,) = [e for e in live(replace(evaluation, feet=(left, slides))) if e.kind == 'slip']
-    assert (slip.begin, slip.end) == pytest.approx((5.0, 5.1), abs=0.03)
-    assert slip.sentence.startswith('right_foot slides forward against left_foot')
 
 
 def test_a_fall_alarm_is_an_event_with_begin_end_and_probability():

@@ -149,15 +149,3 @@ def test_a_fault_that_each_judgement_shifts_is_published_once(published):
         offset = Event(last - 7.3, last - 0.9, 'sensor fault', 'The sensor drifts', 'left')
         assert published(last, offset) == 1
     assert published(last + 5.0, replace(offset, subject='right', end=last)) == 2
-
-
-def test_the_stamps_of_a_fast_bag_make_a_judgement_due(health):
-    judged = Judged()
-    findings = RecentFindings(judged, health, EventTopic(Published()))
-    findings._every = 5.0
-    judged.newest = 10 * SECOND
-    assert findings.due()
-    findings.given()
-    assert not findings.due()
-    judged.newest = 16 * SECOND
-    assert findings.due()

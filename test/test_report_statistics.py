@@ -78,16 +78,6 @@ def test_the_point_between_the_feet_follows_their_load_split():
     assert np.isnan(track_statistics(one_foot, 'cop').load_split_correlation)
 
 
-def test_forces_at_the_centres_of_the_soles_act_where_the_load_split_says():
-    evaluation = walking()
-    left, right = evaluation.feet
-    share = (left.normal_force / (left.normal_force + right.normal_force))[:, None]
-    point = share * left.sole.mean(axis=1) + (1 - share) * right.sole.mean(axis=1)
-    cop = replace(evaluation.tracks['cop'], point=point)
-    scene = Scene(replace(evaluation, tracks={'cop': cop}))
-    assert np.allclose(scene.between_feet('cop')[0], scene.load_split)
-
-
 def test_force_is_compared_with_weight_and_measurement():
     statistics = track_statistics(Scene(walking()), 'mr_ad')
     assert statistics.mean_normal_force == pytest.approx(MASS * GRAVITY, rel=1e-3)

@@ -1,6 +1,5 @@
 """What `izmp live` looks at before it starts, and what it says."""
 
-import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from unittest.mock import Mock
@@ -121,36 +120,6 @@ def test_what_the_graph_found_is_listed_at_the_end(said, takers):
         'For 2 s: No message on /imu.',
         'For 2 s: Raised.',
     ]
-
-
-def test_a_long_run_takes_no_more_memory(takers):
-    figures, take = takers
-    reports = [
-        DiagnosticArray(status=[status])
-        for status in (
-            DiagnosticStatus(name='graph', values=[KeyValue(key=LATE, value='Late.')]),
-            DiagnosticStatus(name='simulation', values=[KeyValue(key=FACTOR, value='0.5')]),
-        )
-    ]
-
-    def run(count):
-        for k in range(count):
-            take['margin'](Float64(data=0.02 + 0.03 * (-1) ** k))
-            for report in reports:
-                take['/diagnostics'](report)
-        return len(
-            pickle.dumps(
-                {
-                    name: value
-                    for name, value in vars(figures).items()
-                    if name not in ('_awaited', '_statuses')
-                }
-            )
-        )
-
-    first = run(100)
-    assert run(1000) < first + 50
-    assert 'least -10.0 mm, outside the support polygon 50.0% of the time' in figures.summary()
 
 
 def test_the_age_of_a_result_follows_the_clock_of_a_simulation():

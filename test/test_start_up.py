@@ -1,6 +1,5 @@
 """The start of the nodes' processes: signals, refusals, and what is said about long work."""
 
-import gc
 import logging
 import os
 import signal
@@ -148,21 +147,6 @@ def test_a_parameter_file_that_ros_cannot_read_is_refused(capsys, tmp_path):
     said = capsys.readouterr().err
     assert f"Couldn't parse params file: '--params-file {path}'" in said
     assert 'ros__parameters at line 2' in said
-
-
-@pytest.mark.usefixtures('here')
-def test_garbage_is_collected_from_when_the_node_is_there(monkeypatch):
-    seen = []
-
-    def spin_node(name, arguments, started):
-        seen.append(gc.isenabled())
-        started()
-        seen.append(gc.isenabled())
-
-    monkeypatch.setattr('izmp_dynamics.nodes.process.spin_node', spin_node)
-    monkeypatch.setattr('izmp_dynamics.nodes.main.leave', seen.append)
-    run('acd', [])
-    assert seen == [False, True, None]
 
 
 @pytest.mark.parametrize('given', [[], ['acdc'], ['--help']])

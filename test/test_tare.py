@@ -230,14 +230,6 @@ def test_tare_refuses_what_it_cannot_judge(node, foot):
     assert 'nan' not in sentence
 
 
-def test_tare_says_how_much_the_others_leave_to_a_foot_that_stands(node):
-    feet_of(node).hold(0.7, up=True, load=50.0)
-    done, sentence = node._tare.tare()
-    assert not done
-    assert 'above the other sole but the other feet leave 5' in sentence
-    assert '(18% of the weight): it stands' in sentence or '(19% of the weight)' in sentence
-
-
 def test_a_tared_offset_outlives_other_settings_and_not_a_cleanup(node, ros):
     feet_of(node).hold(0.7, up=True)
     assert node._tare.tare()[0]

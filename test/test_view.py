@@ -142,16 +142,6 @@ def test_without_an_orientation_the_support_polygon_is_level(shown):
     np.testing.assert_allclose(tilted @ view.picture.level_R_root[2], -view.picture.height)
 
 
-def test_a_joint_that_nobody_publishes_is_at_zero(shown):
-    view, robot = shown
-    q, view._q = view._q, np.zeros(robot.model.dof)
-    names = list(robot.model.joint_names)
-    view._take_joints(JointState(name=names[1:], position=[0.1] * (len(names) - 1)))
-    R, _ = robot.model.body_poses(np.array([0.0] + [0.1] * (len(names) - 1)))
-    np.testing.assert_allclose(view.picture.bodies[0], R)
-    view._q = q
-
-
 def test_what_others_publish_is_text(shown):
     view, _ = shown
     view.browser.write('', [EVIL])
@@ -159,23 +149,6 @@ def test_what_others_publish_is_text(shown):
     assert '<' not in content
     assert '\\*\\*\\[a\\]\\(javascript\\:window' in content
     assert len(content.splitlines()) == 3
-
-
-def test_what_is_gone_is_not_shown_any_more(shown):
-    view, _ = shown
-    corners = view.picture.polygon
-    view._take_markers(MarkerArray())
-    assert view.picture.polygon is None
-    assert not view.picture.points
-    view._take_polygon(corners)
-
-
-def test_an_orientation_in_few_digits_is_one(shown):
-    view, robot = shown
-    R = from_rpy([0.0, 0.2, 0.0]) @ robot.model.mount(robot.imu).body_R_frame
-    values = 1.004 * np.array(quaternion_of_matrix(R))
-    view._take_imu(Imu(header=header(0, robot.imu), orientation=quaternion_of(values)))
-    assert view.picture.numbers['tilt'] == pytest.approx(np.degrees(0.2 - LEAN))
 
 
 def test_it_is_seen_in_a_browser(shown):

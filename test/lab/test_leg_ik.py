@@ -6,8 +6,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from izmp_dynamics.base.errors import MotionError, ShapeError, UnknownNameError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
@@ -15,13 +13,11 @@ from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.biped import BIPED31_POSTURE
 from izmp_lab.walking.body_states import BodyMotion
 from izmp_lab.walking.course import Course
 from izmp_lab.walking.footsteps import Gait, Ramp, StepTiming, plan_footsteps
 from izmp_lab.walking.inverse_dynamics import Drive, joint_torques, shared_reaction
 from izmp_lab.walking.leg_ik import Leg
-from izmp_lab.walking.sway import BIPED31_GESTURES
 
 from ..pinocchio_twin import PinocchioTwin, pin, random_state, robot_path
 from ..raising import raising
@@ -141,14 +137,6 @@ def test_31_joints_without_findings(model):
         assert sum(part in name for name in model.joint_names) == joints
 
 
-def test_it_is_1_65_m_tall(model):
-    zero = np.zeros(model.dof)
-    _, p_head = model.frame_pose('head', zero)
-    _, p_sole = model.frame_pose('l_sole', zero)
-    top_of_head = p_head[2] + 2 * 0.105
-    assert top_of_head - p_sole[2] == pytest.approx(1.65, abs=1e-12)
-
-
 def test_left_and_right_are_mirror_images(model):
     zero = np.zeros(model.dof)
     for name in model.frame_names:
@@ -173,31 +161,6 @@ def mirrored(model, q):
     twins = [{'l_': 'r_', 'r_': 'l_'}.get(n[:2], n[:2]) + n[2:] for n in model.joint_names]
     swapped = q[[model.joint_names.index(twin) for twin in twins]]
     return np.where(keeps_sense(model), swapped, -swapped)
-
-
-def test_limits_are_those_of_motors_and_allow_the_posture(model):
-    for limit in (model.position_lower, model.position_upper):
-        assert np.isfinite(limit).all()
-    assert ((model.velocity_limit >= 6) & (model.velocity_limit <= 15)).all()
-    assert ((model.effort_limit >= 10) & (model.effort_limit <= 200)).all()
-    for gesture in BIPED31_GESTURES.values():
-        for joint in {**BIPED31_POSTURE, **gesture}:
-            column = model.joint_names.index(joint)
-            position = BIPED31_POSTURE.get(joint, 0.0) + gesture.get(joint, 0.0)
-            assert model.position_lower[column] < position < model.position_upper[column]
-
-
-def test_sensors_sit_on_the_pelvis_on_three_orthogonal_arms(model):
-    zero = np.zeros(model.dof)
-    imu_R, p_imu = model.frame_pose('imu_link', zero)
-    arms = []
-    for name in ('accelerometer_1', 'accelerometer_2', 'accelerometer_3'):
-        assert model.mounted_on_root(name)
-        R, p = model.frame_pose(name, zero)
-        assert np.array_equal(R, imu_R)
-        arms.append(p - p_imu)
-    assert np.allclose(arms, 0.1 * np.eye(3), atol=1e-15)
-    assert model.mounted_on_root('gps_link')
 
 
 def test_the_sole_polygon_is_the_outline_of_the_collision_shape(xml):
@@ -324,19 +287,6 @@ def test_shapes_and_names_are_checked():
     wrench = ContactWrench(np.zeros((2, 3)), np.zeros((2, 3)))
     with raising(UnknownNameError, 'unknown_name', name='l_soul'):
         joint_torques(model, *rows, applied={'l_soul': wrench})
-
-
-@given(st.floats(-0.2, 1.2), st.floats(-0.05, 0.05))
-def test_shares_add_up_and_each_acts_in_its_own_foot(part, aside):
-    loads = np.array([[[0.0, 0.1, 0.0], [0.2, -0.1, 0.02]]])
-    zmp = loads[:, 0] + part * (loads[:, 1] - loads[:, 0]) + [aside, 0.0, 0.0]
-    force = np.array([[20.0, -10.0, 270.0]])
-    reaction = ContactWrench(force, np.cross(zmp, force) + np.array([0.0, 0.0, 3.0]))
-    left, right = shared_reaction(reaction, zmp, loads, np.array([[True, True]]))
-    assert left.force + right.force == pytest.approx(force)
-    assert left.moment + right.moment == pytest.approx(reaction.moment)
-    assert left.force[0, 2] >= -1e-9
-    assert right.force[0, 2] >= -1e-9
 
 
 def test_legs_of_a_planned_walk_carry_the_robot_without_help_of_the_root():

@@ -78,12 +78,6 @@ def test_gap_to_the_measured_cop_stays_in_its_band(recorded):
     assert distance.max() <= 0.003
 
 
-def test_bumps_of_a_centimetre_do_not_throw_it():
-    walk = simulate_walk(FILE, parameters=WALKS['level'], terrain=Uneven(0))
-    walk.run.require_standing()
-    assert np.ptp(walk.run.truth.ground_normal[:, 0]) > 0.01
-
-
 def test_two_runs_with_the_same_seed_give_bit_identical_bags(tmp_path):
     everything = {
         'parameters': SHORT,

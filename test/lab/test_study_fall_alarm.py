@@ -1,7 +1,5 @@
 """The experiment on the fall alarm: trials with pushes, alarms against falls."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -133,14 +131,6 @@ def test_a_fall_that_comes_without_the_later_push_as_well_was_foreseen(unpushed,
     assert (outcome.pushed_later, outcome.fell_anyway) == (1, anyway)
 
 
-def test_another_threshold_leaves_out_other_pushes():
-    """Its alarm comes before a push that was there when the trial was repeated."""
-    trial = alarmed((8.2, 10.0), fallen=8.7, unpushed=8.7)
-    early = replace(trial, probability=np.where(trial.time >= 7.8, 0.99, 0.0))
-    assert Outcome.of([early], 0.9).fell_anyway == 0
-    assert Outcome.of([early], 0.9).leads[0] == pytest.approx(0.7, abs=0.011)
-
-
 def test_a_fall_is_repeated_without_the_pushes_after_the_alarm(monkeypatch):
     """The first push fells the robot; the second one comes while it tips."""
     pushes = np.array([[1.0, 40.0, 0.0, 0.05], [1.2, 6.0, np.pi, 0.05]])
@@ -152,13 +142,6 @@ def test_a_fall_is_repeated_without_the_pushes_after_the_alarm(monkeypatch):
     assert pushes[0, 0] < tried.raised < pushes[1, 0] < tried.fallen
     assert tried.unpushed == pytest.approx(tried.fallen, abs=0.1)
     assert tried.unpushed != tried.fallen
-
-
-def test_a_stance_is_over_before_the_robot_steps():
-    plan = trials._stance(str(find_resource(ROBOT)))
-    assert plan.duration == trials.STAND
-    assert np.abs(plan.q - plan.q[0]).max() < 1e-5
-    assert all(foot.contact.all() for foot in plan.feet)
 
 
 def test_messages_over_a_bus_are_late_held_up_or_lost():

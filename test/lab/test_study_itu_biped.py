@@ -37,9 +37,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def study():
-    """The quick one, at one friction."""
+    """The quick one, at one friction and with one open parameter."""
     return dataclasses.replace(
-        ItuStudy.quick(), grid=Grid((0.6, 1.4), (SMALL, LARGE), (SHOWN.friction,))
+        ItuStudy.quick(),
+        grid=Grid((0.6, 1.4), (SMALL, LARGE), (SHOWN.friction,)),
+        open_parameters={'double_support': (0.1,)},
     )
 
 

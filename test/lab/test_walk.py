@@ -13,7 +13,7 @@ from izmp_dynamics.cli.main import main
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_lab.cli.plan import summary_lines
-from izmp_lab.cli.walk_figure import save_walk_figure, walk_figure
+from izmp_lab.cli.walk_figure import save_walk_figure
 from izmp_lab.walking.biped import LEFT, RIGHT, Biped
 from izmp_lab.walking.course import plan_sole, swing_pose
 from izmp_lab.walking.footsteps import (
@@ -192,31 +192,6 @@ def test_summary_names_the_joints_that_are_nearest_to_their_limits():
     assert f'after {passes} passes' in lines
 
 
-@pytest.mark.parametrize('parameters', [{'steps': 6, 'slope': SLOPE_10_DEG}, {'steps': 6}])
-def test_the_figure_shows_the_plan(parameters):
-    walk, biped = planned(**parameters), biped31()
-    figure = walk_figure(walk, biped)
-    ground, x, y, ranges, speeds, torques = figure.axes
-    soles = len(walk.footsteps.steps) + 2
-    assert len(ground.patches) == soles
-    drawn = {line.get_label(): line for line in ground.lines}
-    for label, points in (('desired ZMP', walk.zmp_reference.point),
-                          ('ZMP of all bodies', walk.plan.zmp),
-                          ('centre of mass', walk.plan.com)):  # fmt: skip
-        assert np.array_equal(drawn[label].get_xydata(), points[:, :2])
-    for axes, column in ((x, 0), (y, 1)):
-        assert np.array_equal(axes.lines[1].get_ydata(), walk.plan.zmp[:, column])
-    moving = [text.get_text() for text in ranges.get_yticklabels()]
-    assert set(moving) <= set(biped.model.joint_names)
-    assert {'l_knee', 'r_ankle_roll'} <= set(moving)
-    knee = ranges.patches[len(moving) + moving.index('l_knee')]
-    q = np.degrees(walk.plan.q[:, biped.model.joint_names.index('l_knee')])
-    assert [knee.get_x(), knee.get_x() + knee.get_width()] == pytest.approx([q.min(), q.max()])
-    for axes in (speeds, torques):
-        assert 0.0 < max(bar.get_width() for bar in axes.patches) <= 100.0
-    assert ('slope' in figure.get_suptitle()) == ('slope' in parameters)
-
-
 def test_a_plot_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / 'file').touch()
     walk = planned(steps=6)
@@ -314,17 +289,6 @@ def test_the_middle_of_a_swing_is_as_high_as_asked():
     position, _ = swing_pose(footsteps.start[RIGHT], footsteps.steps[0], np.array([0.5]), 0.04)
     assert position[0, 2] == pytest.approx(0.04)
     assert position[0, 0] == pytest.approx(0.067)
-
-
-@pytest.mark.parametrize('turn', [0.0, 0.1])
-def test_accelerations_are_continuous(turn):
-    """The largest step of the second difference quotient shrinks with the time step."""
-    largest = {}
-    for time_step in (0.004, 0.001):
-        _, _, soles = feet(Ramp() if turn else Ramp(SLOPE_10_DEG, 0.6), time_step, turn)
-        both = np.hstack([soles[0].position, soles[0].rotation.reshape(-1, 9)])
-        largest[time_step] = np.abs(np.diff(both, 3, axis=0)).max() / time_step**2
-    assert largest[0.001] < 0.3 * largest[0.004]
 
 
 TRAVEL = (0.0, 0.04)

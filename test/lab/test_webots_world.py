@@ -20,13 +20,13 @@ from izmp_lab.simulation.terrain import Slope
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import tensor_of
 from izmp_lab.simulation.webots.vrml import Document, Node, write
-from izmp_lab.simulation.webots.world import PLUGIN, World, make_world
+from izmp_lab.simulation.webots.world import PLUGIN, make_world
 from izmp_lab.walking.footsteps import Ramp
 
 from ..command_line import izmp
 from ..raising import raising
 from .vrml_reader import parse
-from .webots_nodes import NODES, check
+from .webots_nodes import check
 
 ROBOTS = Path(__file__).parents[2] / 'robots'
 BIPED31 = ROBOTS / 'biped31' / 'robot.yaml'
@@ -173,15 +173,6 @@ def test_files_are_what_webots_takes(made):
     assert set(robot.fields) <= set(proto.interface.fields)
     assert robot.fields['controller'] == '<extern>'
     assert robot.fields['supervisor'] is True
-
-
-@pytest.mark.parametrize('robot', ['robot', 'solid', 'group', 'accelerometer', 'GPS', 'Proto', ''])
-def test_no_proto_has_the_name_of_a_base_node(robot):
-    name = World.of(Path('worlds'), robot).proto.stem
-    assert name.endswith('Proto')
-    assert name not in NODES
-    assert re.fullmatch('[A-Z][A-Za-z0-9_]*', name)
-    assert not [node for node in NODES if node.endswith('Proto')]
 
 
 def test_nothing_is_downloaded_and_all_is_silent(world):
@@ -430,19 +421,6 @@ def test_ground_is_that_of_the_simulation(world):
         assert height == pytest.approx(float(terrain.height(np.array([x, 0.0]))), abs=1e-9)
 
 
-def test_level_ground_has_no_ramp(tmp_path):
-    world = make_world(BIPED31, tmp_path, time_step=8)
-    names = [node.fields.get('name') for node in parse(world.world.read_text()).nodes]
-    assert 'floor' in names
-    assert 'ramp' not in names
-    gains = {
-        node.fields['controlPID']
-        for node in proto_of(world).nodes[0].nodes()
-        if node.type == 'RotationalMotor'
-    }
-    assert gains == {(125.0, 0.0, 0.0)}
-
-
 def test_made_again_it_is_the_same_byte_for_byte(world):
     files = (world.world, world.proto, world.urdf, world.robot)
     before = [path.read_bytes() for path in files]
@@ -522,9 +500,3 @@ def test_numbers_and_strings_are_written_so_that_they_are_read(number, text):
     (read,) = parse(write(Document([node]))).nodes
     assert read.fields['mass'] == pytest.approx((number,), rel=1e-11)
     assert read.fields['name'] == text
-
-
-@pytest.mark.parametrize('name', ['trunk.1', '1trunk', 'my trunk', 'USE', 'a"b'])
-def test_names_that_webots_does_not_take_are_not_written(name):
-    with raising(SimulationError, 'vrml_name', name=name):
-        write(Document([Node('Solid', name=name)]))
