@@ -276,13 +276,6 @@ def test_too_little_and_too_much_friction_are_refused(kind, damping, joint, grow
     assert math.log(data['growth']) == pytest.approx(math.log(growth), rel=0.02)
 
 
-def test_the_check_does_not_depend_on_the_reference():
-    resting = check_loop(controller_of('mixed', 'icub'), TICK)
-    swinging = check_loop(controller_of('mixed', 'icub', reference=ComReference(0.025)), TICK)
-    assert resting.stable
-    assert swinging == resting
-
-
 def test_deviations_grow_as_the_check_says():
     controller = controller_of('mixed', 'icub', damping=0.5)
     check = check_loop(controller, TICK)
