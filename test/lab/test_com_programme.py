@@ -123,18 +123,6 @@ def test_the_support_is_the_hull_of_the_feet_that_carry(course):
     assert (normals[rows == 2] @ other > offsets[rows == 2]).any()
 
 
-def test_the_friction_that_is_said_is_that_of_the_wanted_motion(course):
-    """Force over weight along an axis: it does not depend on the friction that there is."""
-    needed = []
-    for friction in (0.01, 0.02):
-        programme = ComProgramme(BODY, MomentumParameters(friction=friction))
-        with raising(InfeasibleError, 'friction') as raised:
-            programme.solve(course, 2.0, at_rest(course, 2.0), np.zeros((17, 3)))
-        needed.append(raised.value.data['value'])
-    assert needed[0] == pytest.approx(needed[1])
-    assert needed[0] > 0.02
-
-
 def test_what_is_not_finite_is_refused_with_a_sentence(course):
     programme = ComProgramme(BODY, MomentumParameters())
     with raising(InfeasibleError, 'not_finite'):

@@ -146,15 +146,6 @@ def test_the_page_puts_moving_states_into_the_equations():
     assert errors['printed'].max() > 1e-6
 
 
-def test_the_row_of_the_seesaw_adds_no_rank(plant):
-    """rank(A_f) = 6: it depends on the total wrench of the feet only."""
-    for seed in range(10):
-        terms = terms_of(plant, moving_state(plant, seed))
-        assert np.linalg.matrix_rank(terms.A_board, tol=1e-9) == 1
-        A_f = np.concatenate([terms.A_robot, terms.A_board[3:4]])
-        assert np.linalg.matrix_rank(A_f, tol=1e-9) == 6
-
-
 def test_the_integration_is_of_second_order(plant):
     start = moving_state(plant, 1, speed=0.3)
     torques = np.zeros(len(start.q))

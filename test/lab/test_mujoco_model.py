@@ -115,16 +115,6 @@ def test_inverse_dynamics_equal_pinocchio_apart_from_rotor_and_friction(plant, s
         assert data.qfrc_inverse[column] == pytest.approx(expected, abs=1e-9)
 
 
-def test_physics_are_what_the_package_relies_on(plant):
-    option = plant.model.opt
-    assert option.timestep == 0.002
-    assert option.integrator == mujoco.mjtIntegrator.mjINT_EULER
-    assert option.disableflags & mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    assert option.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
-    assert option.impratio == 10.0
-    assert option.gravity[2] == -plant.file.gravity
-
-
 def test_servos_pull_towards_their_set_point(plant):
     data = mujoco.MjData(plant.model)
     rng = np.random.default_rng(1)

@@ -194,13 +194,6 @@ def test_a_state_that_lacks_a_part_is_counted_and_the_next_one_answered(ros, loo
     assert node.counts == {f'state/board.{Fault(Reason.NO_SAMPLE).key}': 1}
 
 
-@pytest.mark.parametrize('push', ['none', ''])
-def test_there_need_be_no_push(ros, push):
-    node = SeesawNode(overrides=parameters(robot='biped31', push=push))
-    assert not node._pushes
-    node.destroy_node()
-
-
 def test_the_robot_file_for_the_graph_is_written(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(robot_files, 'interruptible', contextlib.nullcontext)
     assert robot_files.main('biped31', str(tmp_path)) == 0

@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import MotionError, ShapeError, UnknownNameError
 from izmp_dynamics.model.robot_model import load_model
-from izmp_lab.walking.plan import RootMotion, derivatives, smooth_step
 from izmp_lab.walking.sway import SwayParameters, plan_sway
 
 from ..raising import raising
@@ -75,20 +74,6 @@ def test_derivatives_agree_with_difference_quotients(plan):
     assert np.abs(omega - root.angular_velocity[1:-1]).max() < 1e-4
     quotient = (root.angular_velocity[2:] - root.angular_velocity[:-2]) / (2 * dt)
     assert np.abs(quotient - root.angular_acceleration[1:-1]).max() < 1e-3
-
-
-def test_angular_velocity_is_exact_for_a_known_rotation():
-    """Turning about a fixed axis: ω = φ˙ axis, ω̇ = φ¨ axis."""
-    dt = 0.002
-    t = dt * np.arange(1001)
-    phase = 2.5 * smooth_step(t / 2.0)
-    rate, acceleration = derivatives(phase[:, None], dt)
-    axis = np.array([1.0, -2.0, 0.5]) / np.sqrt(5.25)
-    start = Rotation.from_euler('xyz', [0.3, -0.2, 0.9])
-    rotation = (start * Rotation.from_rotvec(phase[:, None] * axis)).as_matrix()
-    motion = RootMotion.from_poses(np.zeros((1001, 3)), rotation, dt)
-    assert np.abs(motion.angular_velocity - rate * axis).max() < 1e-9
-    assert np.abs(motion.angular_acceleration - acceleration * axis).max() < 1e-6
 
 
 def test_references_are_exact_at_the_rows_and_held_outside(plan):
