@@ -69,7 +69,7 @@ class Messages(Mapping):
 
 
 class PlayedGraph:
-    """Use it as a context manager.
+    """Use it as a context manager; meanwhile the steady clock goes on in pauses alone.
 
     Args:
         robot: its file, loaded.
@@ -90,8 +90,8 @@ class PlayedGraph:
         self.nodes, self.late, self.published = [], frozenset(), set()
         self.unstamped = defaultdict(list)
         self._waiting = deque()
-        self._passed, steady = 0.0, time.monotonic
-        self._clock = patch('time.monotonic', lambda: steady() + self._passed)
+        self._now = time.monotonic()
+        self._clock = patch('time.monotonic', lambda: self._now)
 
     def __enter__(self):
         position = self.robot.position.topic
@@ -161,7 +161,7 @@ class PlayedGraph:
     def pause(self):
         """Let so much time pass without a message that all nodes notice it, one after another."""
         for _ in range(round(LONG / LOOK_EVERY)):
-            self._passed += LOOK_EVERY
+            self._now += LOOK_EVERY
             for node in self.nodes:
                 node.look_after(report=False)
             self.deliver()

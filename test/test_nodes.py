@@ -150,11 +150,12 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
 def doubts(log, first, until):
     """Warnings and errors of a log until then [s], but for silence where the player waited.
 
-    It waits until all nodes are there, which may take long: until the `first` results [s].
+    It waits until all nodes are there, which may take long: until the `first` results [s]. Later
+    it waits for results of a busy computer; then all topics are silent and named together.
     """
     lines = re.findall(r'^\[(?:WARN|ERROR)\] \[([0-9.]+)\] (.*)', log, re.MULTILINE)
     said = [(float(at), text) for at, text in lines if float(at) < until]
-    silent = [re.search(r'No message on (.* for [0-9]+ s)?', text) for _, text in said]
+    silent = [re.search(r'No message on (/\S+, |.* for [0-9]+ s)?', text) for _, text in said]
     return [
         text
         for (at, text), found in zip(said, silent, strict=True)
