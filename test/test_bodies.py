@@ -506,7 +506,7 @@ BAD = {
     'motion': {
         STEEP: "inDegrees=no), but 'tilt' reaches 90",
         STEEP.replace('inDegrees=no', ''): 'does not say whether angles are in degrees',
-        LONG: "900 m in column 'ty': lengths must be in metres",
+        LONG: '900 m in ty: lengths must be in metres',
         table_text(('a', 'b'), ROWS[:, :3]): "There is no coordinate 'a'",
         table_text(COORDINATES, ROWS).replace('0.9', 'up', 1): 'line 5 holds something that is no',
         'time tilt\n0 1\n': "has no line 'endheader'",
@@ -514,7 +514,7 @@ BAD = {
     'grf': {
         table_text(('a', 'b'), ROWS[:, :3]): 'a column of them ends in vx',
         table_text(FORCES[:3], GRF[:, :4]): "There is no column 'f_px'",
-        FAR: "120 m in the columns 'f_p'",
+        FAR: '120 m in f_px, f_py, f_pz: lengths',
         LATER: '7 to 7.19 s and 0 to 0.19 s',
     },
 }

@@ -125,6 +125,9 @@ def test_a_robot_has_a_name():
     assert load_robot_file('biped31').path == find_resource('robots/biped31/robot.yaml')
     with raising(UnknownNameError, 'unknown_name', name='go22'):
         load_robot_file('go22')
+    with raising(RobotFileError, 'file_absent') as caught:
+        load_robot_file('go2.yaml')
+    assert "named 'go2'" in str(caught.value)
 
 
 LOW_STATES = {'unitree_go': 20, 'unitree_hg': 35, 'ros2_unitree_legged_msgs': 20}

@@ -216,6 +216,19 @@ def joint_rates(file, signals, **changes):
     return tuple(evaluator.rig.units), rates[:, 0], rates[:, 1]
 
 
+def test_where_a_joint_is_not_known_its_links_have_no_rates(walk, signals):
+    _, file = walk
+    result, evaluator = evaluated(file, signals)
+    q = result.joints.positions
+    torn = q.copy()
+    torn[5, 0] = np.nan
+    others = result.joints.velocities, result.root.angular_velocity, result.units
+    whole, rates = (unit_rates(evaluator.rig, each, *others) for each in (q, torn))
+    assert np.isnan(rates[5, 1]).all()
+    whole[5, 1] = np.nan
+    np.testing.assert_array_equal(rates, whole)
+
+
 def judged_live(file, signals, **changes):
     """Findings of the last seconds, as a node judges them."""
     result, evaluator = evaluated(file, signals, **changes)

@@ -9,7 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.bodies.recording import Wrenches, up_to_z
-from izmp_dynamics.bodies.table import FIRST_STAMP
+from izmp_dynamics.bodies.table import FIRST_STAMP, not_readable
 from izmp_dynamics.files.libraries import library
 
 _SCALES = {'mm': 1e-3, 'cm': 1e-2, 'm': 1.0, 'Nmm': 1e-3, 'Nm': 1.0, 'N': 1.0}
@@ -44,10 +44,7 @@ def read_c3d(path: Path) -> C3d:
         with path.open('rb'):
             file = ezc3d.c3d(str(path), extract_forceplat_data=True)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise BagError(
-            f"'{path}' cannot be read: {reason}.", kind='not_readable', path=path
-        ) from error
+        raise not_readable(path, error.strerror or str(error)) from error
     except Exception as error:  # of the C++ library, without a common base
         raise BagError(
             f"'{path}' cannot be read as C3D: {str(error).rstrip('.')}.", kind='c3d', path=path

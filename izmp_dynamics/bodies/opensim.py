@@ -226,16 +226,11 @@ class _Reader:
         values = np.empty((len(motion.stamps), len(self._coordinates)))
         missing = []
         for k, (name, coordinate) in enumerate(self._coordinates.items()):
-            if name in found:
-                values[:, k] = motion.values[:, names.index(name)]
-                if name in turning and degrees:
-                    values[:, k] = np.radians(values[:, k])
-                elif name not in turning and np.abs(values[:, k]).max() > 50.0:
-                    raise BagError(
-                        f"'{motion.path}' has {np.abs(values[:, k]).max():g} m in column "
-                        f"'{name}': lengths must be in metres, not millimetres.",
-                        kind='wrong_unit', path=motion.path, column=name,
-                    )  # fmt: skip
+            if name in turning:
+                column = angles[:, turning.index(name)]
+                values[:, k] = np.radians(column) if degrees else column
+            elif name in found:
+                values[:, k] = motion.lengths([motion.names[names.index(name)]])[:, 0]
             elif name not in couplers:
                 values[:, k] = coordinate.getDefaultValue()
                 missing.append(name)

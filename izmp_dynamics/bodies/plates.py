@@ -76,13 +76,8 @@ def read_plates(table: Table, world_R_file: Array) -> tuple[tuple[Wrenches, ...]
     single = [stem for stem in stems if not _SUM.match(stem)] or stems
     for stem in single:
         name = re.sub(r'\W+', '_', stem.strip('_')) or 'plate'
-        force, point = (table.columns([f'{stem}{c}{axis}' for axis in 'xyz']) for c in 'vp')
-        if np.abs(point).max() > 50.0:
-            raise BagError(
-                f"'{table.path}' has {np.abs(point).max():g} m in the columns '{stem}p': points "
-                'must be in metres, not millimetres.',
-                kind='wrong_unit', path=table.path, column=f'{stem}px',
-            )  # fmt: skip
+        force = table.columns([f'{stem}v{axis}' for axis in 'xyz'])
+        point = table.lengths([f'{stem}p{axis}' for axis in 'xyz'])
         turning = (f'{stem}m', f'{stem}moment_', f'{stem.replace("force", "torque")}')
         found = next((t for t in turning if f'{t}x' in table.names), None)
         torque = np.zeros_like(force)

@@ -14,7 +14,7 @@ from izmp_dynamics.files.place import read_regular_file
 FIRST_STAMP = NANOSECONDS
 """Stamp of time 0 of a file, as it has no date [ns]."""
 
-_LARGEST = 2**30
+_LARGEST, _LONGEST = 2**30, 50.0
 _YES, _NO = ('yes', 'true', '1'), ('no', 'false', '0')
 
 
@@ -47,6 +47,14 @@ class Table:
                 raise UnknownNameError('column', name, self.names, f"in '{self.path}'")
         return self.values[:, [self.names.index(name) for name in names]]
 
+    def lengths(self, names: Sequence[str]) -> Array:
+        """(T, n) columns with lengths [m]; as `columns`, and BagError if it cannot be metres."""
+        values = self.columns(names)
+        if (largest := np.abs(values).max()) > _LONGEST:
+            what = f'has {largest:g} m in {", ".join(names)}: lengths must be in metres, not in mm'
+            raise _bad(self.path, what, 'wrong_unit')
+        return values
+
 
 def read_table(path: Path) -> Table:
     """Read a .mot, .sto or .mat file.
@@ -60,7 +68,7 @@ def read_table(path: Path) -> Table:
     try:
         text = read_regular_file(path, _LARGEST).decode('utf-8', errors='replace')
     except OSError as error:
-        raise _not_readable(path, error.strerror or str(error)) from error
+        raise not_readable(path, error.strerror or str(error)) from error
     lines = text.splitlines()
     end = next((k for k, line in enumerate(lines) if line.strip().lower() == 'endheader'), None)
     rows = [(k, line.split()) for k, line in enumerate(lines) if line.strip()]
@@ -88,9 +96,9 @@ def _read_mat(path: Path) -> Table:
         read_regular_file(path, _LARGEST)  # the library waits for pipes
         found = matio.load_from_mat(str(path))
     except OSError as error:
-        raise _not_readable(path, error.strerror or str(error)) from error
+        raise not_readable(path, error.strerror or str(error)) from error
     except Exception as error:  # of the library, without a common base
-        raise _not_readable(path, f'it is not a MATLAB file ({error})') from error
+        raise not_readable(path, f'it is not a MATLAB file ({error})') from error
     table = next((value for value in found.values() if hasattr(value, 'columns')), None)
     if table is None:
         raise _bad(path, 'holds no table of MATLAB', 'no_header')
@@ -138,7 +146,8 @@ def _in_degrees(path: Path, header: Sequence[str]) -> bool | None:
     return None
 
 
-def _not_readable(path: Path, why: str) -> BagError:
+def not_readable(path: Path, why: str) -> BagError:
+    """The error of a file that cannot be read."""
     return BagError(f"'{path}' cannot be read: {why}.", kind='not_readable', path=path)
 
 

@@ -334,23 +334,13 @@ def robot_file_path(robot: str | Path) -> Path:
 
     Raises:
         UnknownNameError: a name that no shipped robot has.
-        RobotFileError: no file, but a name of one that is shipped with a suffix.
     """
     path = Path(robot)
-    if path.is_absolute() or len(path.parts) > 2 or path.exists():
+    if path.suffix or path.is_absolute() or len(path.parts) > 2 or path.exists():
         return path
-    name = path.with_suffix('')
     try:
-        shipped = find_resource(f'robots/{name if len(name.parts) == 2 else name / "robot"}.yaml')
-        if not path.suffix:
-            return shipped
-        raise RobotFileError(
-            f"'{path}' does not exist; the file of the shipped robot is named '{name}'.",
-            kind='shipped_with_suffix', path=path,
-        )  # fmt: skip
+        return find_resource(f'robots/{path if len(path.parts) == 2 else path / "robot"}.yaml')
     except UnknownNameError as error:
-        if path.suffix:
-            return path
         names = [name.split('/')[1] for name in error.valid if name.endswith('/robot.yaml')]
         raise UnknownNameError('robot file or shipped robot', str(path), names) from error
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 import yaml
 
 from izmp_dynamics.base.errors import RobotFileError
+from izmp_dynamics.base.resources import find_resources
 from izmp_dynamics.files.place import read_regular_file
 
 LARGEST_FILE = 1_000_000
@@ -104,10 +105,11 @@ def _read_text(path: Path) -> str:
             )  # fmt: skip
         data = read_regular_file(path, LARGEST_FILE)
     except FileNotFoundError:
+        instead = 'izmp draft writes one from a recording and a URDF.'
+        if path.stem in (file.parent.name for file in find_resources('robots/*/robot.yaml')):
+            instead = f"That of the shipped robot is named '{path.stem}'."
         raise RobotFileError(
-            f"There is no robot file '{path}'. izmp draft writes one from a recording and a URDF.",
-            kind='file_absent',
-            path=path,
+            f"There is no robot file '{path}'. {instead}", kind='file_absent', path=path
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         cause = getattr(error, 'strerror', None) or error

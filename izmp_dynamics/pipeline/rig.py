@@ -142,14 +142,16 @@ def unit_rates(rig: Rig, q: Array, qd: Array, omega: Array, units: Array) -> Arr
         units: (K, S, 9) φ, ω, ω̇ by the units, in the axes of their bodies.
 
     Returns:
-        (K, 2, S, 3) in the axes of the units [rad/s].
+        (K, 2, S, 3) in the axes of the units [rad/s]; NaN where they or a joint are not known.
     """
     found = np.full((len(q), 2, len(rig.segments), 3), np.nan)
+    known = np.isfinite(q + qd).all(axis=1)
+    q, qd = q[known], qd[known]
     for k, (link, mount) in enumerate(rig.units.items()):
         moved = sole_motion(rig.model, link, np.empty((0, 2)), lambda shift: q + shift * qd)
         R = moved.R @ rig.model.mount(link).body_R_frame.T @ mount.R
         found[:, 0, k] = units[:, k, 3:6] @ mount.R
-        found[:, 1, k] = rotated_back(R, omega + moved.w)
+        found[known, 1, k] = rotated_back(R, omega[known] + moved.w)
     return found
 
 
