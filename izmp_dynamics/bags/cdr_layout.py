@@ -245,7 +245,6 @@ class CdrLayout:
         self.times = tuple(walk.times)
         self.visited = walk.visited
         self._leaves = walk.leaves
-        self._columns: dict[str, Leaf] = {}
         self._template = np.frombuffer(walk.raw, np.uint8)
         self._mask = np.zeros(self.size, np.uint8)
         for begin, end in walk.constants:
@@ -303,15 +302,13 @@ class CdrLayout:
         """
         rows = np.empty((count, self.size), np.uint8)
         rows[:] = self._template
-        split: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
         with np.errstate(over='ignore'):  # a float64 too large for float32 becomes inf
             for path, value in values.items():
                 if path not in self.times:
                     self._write(rows, path, np.asarray(value))
                     continue
-                if id(value) not in split:  # many stamps of a message are often one array
-                    split[id(value)] = self._split(path, np.asarray(value), count)
-                for part, numbers in zip(('sec', 'nanosec'), split[id(value)], strict=True):
+                parts = self._split(path, np.asarray(value), count)
+                for part, numbers in zip(('sec', 'nanosec'), parts, strict=True):
                     self.columns(f'{path}.{part}').view(rows)[...] = numbers
         return rows
 
@@ -321,23 +318,19 @@ class CdrLayout:
         Raises:
             UnknownNameError: no leaf and no uniform message of this name.
         """
-        if path not in self._columns:
-            self._columns[path] = self._find(path)
-        return self._columns[path]
-
-    def floats(self) -> Iterator[str]:
-        """Paths of the leaves that are floating-point numbers."""
-        return (path for path, leaf in self._leaves.items() if leaf.dtype.kind == 'f')
-
-    def _find(self, path: str) -> Leaf:
         leaf = self._leaves.get(path)
         if leaf is not None:
             return leaf
         inside = [x for p, x in self._leaves.items() if p.startswith((f'{path}.', f'{path}['))]
-        if not inside or not _uniform(inside):
+        uniform = all(b.offset == a.end and b.dtype == a.dtype for a, b in pairwise(inside))
+        if not inside or not uniform:
             where = f'in {self.msgtype}'
             raise UnknownNameError('field', path, (*self.times, *self.paths), where)
         return Leaf(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
+
+    def floats(self) -> Iterator[str]:
+        """Paths of the leaves that are floating-point numbers."""
+        return (path for path, leaf in self._leaves.items() if leaf.dtype.kind == 'f')
 
     def _write(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
         target = self.columns(path).view(rows)
@@ -409,11 +402,6 @@ def _equal(rows: Rows, bytes_: Rows) -> npt.NDArray[np.bool_]:
         rest = bytes_[words:]
         equal &= rows[:, words:].view(f'S{len(rest)}')[:, 0] == rest.tobytes()
     return equal
-
-
-def _uniform(leaves: list[Leaf]) -> bool:
-    """Whether leaves follow each other without a gap and have one type."""
-    return all(b.offset == a.end and b.dtype == a.dtype for a, b in pairwise(leaves))
 
 
 def _merged(ranges: list[tuple[int, int]], gap: int) -> list[tuple[int, int]]:

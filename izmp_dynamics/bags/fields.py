@@ -3,7 +3,7 @@
 Usage::
 
     numbers = FieldNumbers(typestore, 'unitree_go/msg/LowState', parse('motor_state[0:12].q'))
-    numbers.taker(layout)(rows, N)               # (N, 12) float64 of rows that match the layout
+    numbers.take(layout, rows)                   # (N, 12) float64 of rows that match the layout
 """
 
 import re
@@ -65,31 +65,23 @@ class FieldNumbers:
         self._places[columns] = [self._places[columns][k] for k in order]
         self._scales[columns] = self._scales[columns][list(order)]
 
-    def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
-        """Make what takes the numbers (N, width) out of the bytes of N messages of a layout.
+    def take(self, layout: CdrLayout, rows: Any) -> Array:
+        """Take the numbers (N, width) out of the bytes of N messages that match the layout.
 
         Raises:
             BagError: a sequence in these messages is too short.
         """
         dtypes, offsets = zip(*(_place(layout, *place[:2]) for place in self._places), strict=True)
-        runs, begin = [], 0
+        values, begin = np.empty((len(rows), self.width)), 0
         for end in range(1, self.width + 1):
             stride = offsets[begin + 1] - offsets[begin] if end > begin + 1 else 0
             goes_on = end < self.width and dtypes[end] == dtypes[begin]
             if goes_on and (end == begin + 1 or offsets[end] - offsets[end - 1] == stride):
                 continue
-            runs.append((slice(begin, end), dtypes[begin], offsets[begin], stride))
+            shape, steps = (len(rows), end - begin), (layout.size, stride)
+            values[:, begin:end] = np.ndarray(shape, dtypes[begin], rows, offsets[begin], steps)
             begin = end
-
-        def numbers(messages: Any, count: int) -> Array:
-            values = np.empty((count, self.width))
-            for columns, dtype, offset, stride in runs:
-                shape = count, columns.stop - columns.start
-                steps = layout.size, stride
-                values[:, columns] = np.ndarray(shape, dtype, messages, offset, steps)
-            return values * self._scales if self._is_scaled else values
-
-        return numbers
+        return values * self._scales if self._is_scaled else values
 
     def single_taker(self, layout: CdrLayout) -> Callable[[bytes], tuple[float, ...]]:
         """Make what takes the numbers out of a single message, not scaled: in half the time.
@@ -252,9 +244,8 @@ def _place(layout: CdrLayout, path: str, index: int | None) -> tuple[np.dtype[An
         column = layout.columns(path)
     except UnknownNameError as error:
         raise _too_short(path, 0, layout) from error
-    length = column.shape[0] if column.shape else 1
-    if (index or 0) >= length:
-        raise _too_short(path, length, layout)
+    if (index or 0) >= column.count:
+        raise _too_short(path, column.count, layout)
     return column.dtype, column.offset + (index or 0) * column.dtype.itemsize
 
 

@@ -65,12 +65,13 @@ def _metadata(information: dict[str, Any]) -> Metadata:
     ]
     keys = [(_text(topic['name']), _text(topic['type'])) for topic, _ in topics]
     hashes = [_text(topic.get('type_description_hash') or '') for topic, _ in topics]
+    own = custom.items() if isinstance(custom, dict) else ()
     return Metadata(
         storage=_text(information['storage_identifier']),
         files=tuple(PurePosixPath(_text(p)).name for p in information['relative_file_paths']),
         counts={key: count for key, (_, count) in zip(keys, topics, strict=True)},
         type_hashes={key: text for key, text in zip(keys, hashes, strict=True) if text},
-        custom_data=_texts(custom) if isinstance(custom, dict) else {},
+        custom_data={k: v for k, v in own if isinstance(k, str) and isinstance(v, str)},
         distro=_text(information.get('ros_distro') or ''),
     )
 
@@ -80,11 +81,6 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f'a {type(value).__name__} where a text is expected')
     return value
-
-
-def _texts(values: dict[Any, Any]) -> dict[str, str]:
-    """The entries that are texts; others mean nothing here."""
-    return {k: v for k, v in values.items() if isinstance(k, str) and isinstance(v, str)}
 
 
 FILES = 'files'

@@ -364,12 +364,11 @@ class Merger:
 
     def _first(self) -> int:
         """The earliest stamp that was not taken yet; FOREVER at the end."""
-        while self._horizon() < (first := self._earliest()):
+        while True:
+            first = min((pending.first for pending in self._pending.values()), default=FOREVER)
+            if self._horizon() >= first:
+                return first
             self._pull()
-        return first
-
-    def _earliest(self) -> int:
-        return min((pending.first for pending in self._pending.values()), default=FOREVER)
 
     def _horizon(self) -> int:
         return min((source.horizon for source in self._sources), default=FOREVER)

@@ -315,7 +315,8 @@ class _ModelBuilder:
     def __init__(self, tree: KinematicTree, massive: frozenset[str] | None = None) -> None:
         self.tree = tree
         self.massive = massive
-        self.joint_names = _independent_joints(tree)
+        drivers = (segment.driver for segment in tree.segments if segment.kind != 'fixed')
+        self.joint_names = tuple(dict.fromkeys(drivers))
         self.joints: list[tuple[int, int, int]] = [(-1, REVOLUTE, 0)]
         self.placements: list[Any] = [kdl.Frame()]
         self.drives: list[tuple[float, float]] = [(0.0, 0.0)]
@@ -380,11 +381,6 @@ class _ModelBuilder:
                 }
             ),
         )
-
-
-def _independent_joints(tree: KinematicTree) -> tuple[str, ...]:
-    drivers = (segment.driver for segment in tree.segments if segment.kind != 'fixed')
-    return tuple(dict.fromkeys(drivers))
 
 
 def _limits(tree: KinematicTree, joint_names: tuple[str, ...]) -> Array:

@@ -98,8 +98,9 @@ def read_settings(
     """
     node = read_yaml(path)
     if node is None or is_null(node):
+        needed = ', '.join(field.name for field in _fields(cls) if _is_required(field))
         raise RobotFileError(
-            f"'{path}' is empty; it needs at least: {_required(cls)}.", kind='empty', path=path
+            f"'{path}' is empty; it needs at least: {needed}.", kind='empty', path=path
         )
     reader = _Reader(path, cls)
     with reader.collecting():
@@ -169,10 +170,6 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return stated(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _required(cls: Any) -> str:
-    return ', '.join(field.name for field in _fields(cls) if _is_required(field))
 
 
 def _fields(cls: Any) -> list[dataclasses.Field[Any]]:

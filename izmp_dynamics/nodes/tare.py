@@ -91,7 +91,11 @@ class Tare:
         }
         if not offsets:
             return False, self._refusal(self._feet)
-        said = '. '.join(self._said(foot, offset) for foot, offset in offsets.items())
+        said = '. '.join(
+            f"The offset of foot '{foot}' was {_listed(self._wrench(foot).offset)} and is "
+            f'{_listed(offset)}'
+            for foot, offset in offsets.items()
+        )
         keys = '; '.join(f'feet[{foot}].wrench.{_key(o)}' for foot, o in offsets.items())
         self._node.adopt(_with_offsets(self._node.robot, offsets))
         return True, (
@@ -115,10 +119,6 @@ class Tare:
         """(6,) the offset of a foot's sensor by a swing."""
         offset: Array = offset_without(self._wrench(foot), swing.excess).round(DIGITS) + 0.0
         return offset
-
-    def _said(self, foot: str, offset: Array) -> str:
-        before = self._wrench(foot).offset
-        return f"The offset of foot '{foot}' was {_listed(before)} and is {_listed(offset)}"
 
 
 def _keys(foot: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -453,7 +453,7 @@ class Evaluator:
         if self.root in self._for_izmp:
             root = self.root.without_stuck(self.root.evaluate(joints.stamps), joints.moving)
         else:
-            root = _no_motion(joints.stamps)
+            root = RootState(joints.stamps, *np.full((3, len(joints), 3), np.nan))
         piece = self._evaluated(joints, root)
         self._located.add(piece)
         if self._prompt is not None:
@@ -490,11 +490,6 @@ class Evaluator:
         self.stages.forget(before)
         if not len(self._pending):
             self.stages.trim()
-
-
-def _no_motion(stamps: Stamps) -> RootState:
-    nothing = np.full((len(stamps), 3), np.nan)
-    return RootState(stamps, nothing, nothing, nothing)
 
 
 @lru_cache(maxsize=4)

@@ -141,11 +141,8 @@ class GivenJoints(JointStage):
         self._others: list[SampleBuffer] = []
         self._pending = self._none
         for group in groups:
-            self._add_group(group)
-
-    def _add_group(self, group: JointGroup) -> None:
-        self.groups = (*self.groups, group)
-        self._unknown[list(group.columns)] = False
+            self.groups = (*self.groups, group)
+            self._unknown[list(group.columns)] = False
 
     def _evaluate(self, samples: Samples) -> JointKinematics:
         present = ~np.isnan(samples.values)

@@ -86,8 +86,6 @@ _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
 _VERSION = 'names_version'
 """Field of messages whose values are named in another topic, as those of pal_statistics are."""
 
-_MOST_LAYOUTS = 64
-
 _Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `bags.messages.Stamped`, in their order."""
 
@@ -144,7 +142,6 @@ class MappedMessages:
         self._numbers = FieldNumbers(typestore, self._map.type, terms)
         if 'orientation' in self._places and self._map.order == 'wxyz':
             self._numbers.reorder(self._places['orientation'], _XYZW)
-        self._taken: dict[CdrLayout, Callable[[Any, int], Array]] = {}
 
     def _find(self, typestore: Any, key: str, terms: Sequence[Term]) -> FieldNumbers:
         try:
@@ -215,27 +212,13 @@ class MappedMessages:
         parts, broken, fault = [], decoded.broken, decoded.fault
         for group in decoded.groups:
             try:
-                take = self.taker(group.layout)
+                self._check_order(group.layout)
+                parts.append(self._numbers.take(group.layout, group.rows))
             except BagError as error:
                 broken, fault = broken + len(group), fault or str(error)
             else:
                 groups.append(group)
-                parts.append(take(group.rows, len(group)))
         return Decoded.of(groups, broken, fault), parts
-
-    def taker(self, layout: CdrLayout) -> Callable[[Any, int], Array]:
-        """What takes the numbers of messages out of their bytes.
-
-        Raises:
-            BagError: a sequence in these messages is too short, or they name the joints in another
-                order.
-        """
-        if layout not in self._taken:
-            if len(self._taken) == _MOST_LAYOUTS:
-                self._taken.clear()
-            self._check_order(layout)
-            self._taken[layout] = self._numbers.taker(layout)
-        return self._taken[layout]
 
     def _check_order(self, layout: CdrLayout) -> None:
         """Refuse messages that name the joints beside their positions, in another order."""
