@@ -111,18 +111,14 @@ def _about_point(torque: Array, force: Array, point: Array, up: Array) -> Array 
 
     A plate cannot pull its surface, so about the point of the force there is no horizontal torque.
     """
-
-    def level(vectors: Array) -> Array:
-        rest: Array = vectors - (vectors @ up)[:, None] * up
-        return rest
-
+    level = np.eye(3) - np.outer(up, up)
     lever = np.cross(point, force) - torque  # of a fixed point c: c × force, but for its vertical
-    columns = np.stack([level(np.cross(axis, force)).ravel() for axis in np.eye(3)], axis=1)
-    fixed = np.linalg.lstsq(columns, level(lever).ravel(), rcond=1e-6)[0]
+    columns = np.stack([(np.cross(axis, force) @ level).ravel() for axis in np.eye(3)], axis=1)
+    fixed = np.linalg.lstsq(columns, (lever @ level).ravel(), rcond=1e-6)[0]
     rest = np.cross(fixed, force) - lever
-    if np.linalg.norm(level(rest)) > 0.5 * np.linalg.norm(level(torque)):
+    if np.linalg.norm(rest @ level) > 0.5 * np.linalg.norm(torque @ level):
         return None
-    vertical: Array = rest - level(rest)
+    vertical: Array = rest - rest @ level
     return vertical
 
 

@@ -25,6 +25,7 @@ HEAVY = 0.25
 """Of the whole mass; no limb of a human is as heavy."""
 
 WORLD = 'world'
+PLATE_TOPIC, FOOT_TOPIC = '/plates/{}/wrench', '/derived/{}/wrench'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _IMU = 'sensor_msgs/msg/Imu'
 _POSE = 'geometry_msgs/msg/PoseStamped'
@@ -162,7 +163,7 @@ def import_c3d(path: Path, output: Path, *, overwrite: bool = False) -> C3d:
     with BagWriter(output, overwrite=overwrite) as bag:
         if file.angles:
             _write_joints(bag, file.stamps, file.angles)
-        _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in file.plates])
+        _write_wrenches(bag, PLATE_TOPIC, file.plates, WORLD)
     return file
 
 
@@ -193,8 +194,8 @@ def _write(
         for topic, poses in ((_pose_topic(recording), place), ('/derived/ground', floor)):
             bag.add_topic(topic, _POSE, {'header.frame_id': WORLD, 'pose.orientation.w': 1.0})
             bag.write_batch(topic, recording.stamps, poses)
-        _write_wrenches(bag, [(_plate_topic(plate), WORLD, plate) for plate in plates])
-        _write_wrenches(bag, [(_foot_topic(foot.name), foot.name, foot) for foot in forces])
+        _write_wrenches(bag, PLATE_TOPIC, plates, WORLD)
+        _write_wrenches(bag, FOOT_TOPIC, forces)
         for unit in units:
             topic, values = f'/{unit.name}/imu', unit.values
             bag.add_topic(topic, _IMU, {'header.frame_id': unit.name})
@@ -209,9 +210,13 @@ def _write_joints(bag: BagWriter, stamps: Stamps, q: dict[str, Array]) -> None:
     bag.write_batch('/joint_states', stamps, {'position': positions})
 
 
-def _write_wrenches(bag: BagWriter, given: Iterable[tuple[str, str, Wrenches]]) -> None:
-    for topic, frame, wrenches in given:
-        bag.add_topic(topic, _WRENCH, {'header.frame_id': frame})
+def _write_wrenches(
+    bag: BagWriter, topics: str, given: Iterable[Wrenches], frame: str = ''
+) -> None:
+    """Each on the topic with its name, in a frame, or in the one of its name."""
+    for wrenches in given:
+        topic = topics.format(wrenches.name)
+        bag.add_topic(topic, _WRENCH, {'header.frame_id': frame or wrenches.name})
         bag.write_batch(topic, wrenches.stamps, {'wrench': wrenches.values})
 
 
@@ -264,20 +269,12 @@ def _foot_lines(foot: Foot, has_forces: bool) -> Iterator[str]:
     yield f'    sole: {{link: {foot.link}, xyz: [0.0, 0.0, {foot.height:.4f}]}}'
     yield f'    polygon: [{corners}]  # [m]'
     if has_forces:
-        topic = _foot_topic(foot.link)[1:]
+        topic = FOOT_TOPIC.format(foot.link)[1:]
         yield f'    wrench: {{topic: {topic}, frame: {foot.link}}}'
 
 
 def _pose_topic(recording: Recording) -> str:
     return f'/{recording.links[0].name}/pose'
-
-
-def _plate_topic(plate: Wrenches) -> str:
-    return f'/plates/{plate.name}/wrench'
-
-
-def _foot_topic(link: str) -> str:
-    return f'/derived/{link}/wrench'
 
 
 def _link(link: Link) -> str:
