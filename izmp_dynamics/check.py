@@ -37,7 +37,7 @@ from izmp_dynamics.recording.replay import (
     evaluate_recording,
     make_evaluator,
 )
-from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
+from izmp_dynamics.results.evaluation import SignalHealth
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
@@ -116,15 +116,15 @@ def check(
             findings += stuck_findings(recording, evaluator)
             findings += found
             findings += health_findings(evaluation, recording.robot)
-            of_report: tuple[Finding, ...] = ()
-            if nothing_came_out(recording, evaluation) is None:
-                summary = summarise(Scene(evaluation))
-                of_report = summary.findings
+            scene, nothing = Scene(evaluation), nothing_came_out(recording, evaluation)
+            findings += _result_findings(scene, recording, nothing)
+            if nothing is None:
+                summary = summarise(scene)
+                findings += [each for each in summary.findings if each.kind.startswith('cop_')]
                 verdict = summary.verdict
                 if verdict.state == 'unclear':  # the remedy of a wrong input is among the findings
                     advice = '' if verdict.reason == 'input_wrong' else verdict.advice
                     no_verdict = f'{verdict.text} {advice}'.rstrip()
-            findings += _result_findings(evaluation, recording, of_report)
             findings += filter_findings(proposed)
             findings += [] if late is None else [Finding('late_forces', 'note', late.text)]
         except IzmpError as error:
@@ -153,13 +153,12 @@ def _unused_columns(bag: BagReader, robot: RobotFile) -> Iterator[Finding]:
 
 
 def _result_findings(
-    evaluation: Evaluation, recording: Recording, of_report: Iterable[Finding]
+    scene: Scene, recording: Recording, nothing: IzmpError | None
 ) -> Iterator[Finding]:
-    """Find anomalies of the numbers that came out; the report has some of them."""
-    nothing = nothing_came_out(recording, evaluation)
+    """Find anomalies of the numbers that came out, or `nothing` that can be judged."""
     if nothing is not None:
         yield Finding(nothing.kind, 'error', str(nothing))
-    scene = Scene(evaluation)
+    evaluation = scene.evaluation
     if 'mr_ad' not in evaluation.tracks or scene.foot_pose_unknown:
         return  # a finding says why; all that follows needs to know where the feet are
     overlap = scene.sole_overlap
@@ -174,4 +173,3 @@ def _result_findings(
                 yield finding
     yield from legs_findings(evaluation, scene.stands)
     yield from agreement_findings(evaluation)
-    yield from (found for found in of_report if found.kind.startswith('cop_'))

@@ -407,7 +407,8 @@ NOTED = {
 
 def text_of(report):
     """The sentences of a report about its input."""
-    return '\n'.join(report['notes'] + report['missing'] + report['remarks'])
+    verdict = f'{report["verdict"]["text"]} {report["verdict"]["advice"]}'
+    return '\n'.join([verdict, *report['notes'], *report['missing'], *report['remarks']])
 
 
 # ---- What must come of it -----------------------------------------------------------------------
@@ -480,7 +481,8 @@ def test_anomalies_and_missing_signals_are_stated_everywhere(
         assert all(str(finding) in place for finding in stated), place
     if kind in ABSENT:  # of what rests on less than the robot file names, the verdict says so
         assert {finding.level for finding in stated} == {'warning'}
-        assert str(stated[0]) in report['remarks']
+        begin = 'Cannot say: ' if stated[0].data.get('judged_by') else ''
+        assert f'{begin}{stated[0]}' in text_of(report).splitlines()
 
 
 # ---- Files --------------------------------------------------------------------------------------

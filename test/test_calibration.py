@@ -22,6 +22,8 @@ from izmp_dynamics.calibration.choice import (
 )
 from izmp_dynamics.calibration.files import write_calibration
 from izmp_dynamics.calibration.force_sensors import (
+    Mounting,
+    cube_rotations,
     find_mounting,
     judge_force_sensors,
     with_mountings,
@@ -234,7 +236,7 @@ def test_a_turned_force_sensor_with_the_other_sign_is_found_and_named(walks, rob
     left, right = calibration.result.notes[:2]
     assert "'l_foot' is turned by" in left, left
     assert 'other sign' in left
-    assert "'r_foot' is mounted as the robot file states" in right
+    assert "'r_foot' is mounted as stated" in right
     assert calibration.result.accepted
     wrench = calibration.robot.feet[0].wrench
     assert wrench.sign == -1.0
@@ -379,9 +381,19 @@ def test_where_fast_motion_leaves_a_mounting_open_the_slower_decides(walks, robo
         found.append(_prepared([turned], robot, model))
     (rig, fast), (_, slow) = found
     for slower, angle in ((fast, 0.0), (slow, np.pi / 2)):
-        corrected, sentences = with_mountings(robot, rig, fast, lambda given=slower: given)
+        corrected, sentences, _ = with_mountings(robot, rig, fast, lambda given=slower: given)
         assert ('is not observable' in sentences[0]) == (slower is fast)
         assert corrected.feet[0].wrench.rotation[2] == pytest.approx(angle, abs=1e-6)
+
+
+def test_a_mounting_that_the_motion_refutes_is_refused_though_none_is_clear(
+    bag, robot, monkeypatch
+):
+    found = Mounting(cube_rotations()[1], 1, error=35.0, next_best=50.0, stated=68.0)
+    monkeypatch.setattr(f'{Mounting.__module__}.find_mounting', lambda segments, foot: found)
+    with raising(CalibrationError, 'force_sensor_turned') as refusal:
+        estimate_corrections([bag], robot, find_ft_frame=True)
+    assert 'that of the robot file 68.0' in str(refusal.value).replace('\xa0', ' ')
 
 
 def test_check_names_how_a_force_sensor_is_turned(steps, robot):
@@ -557,6 +569,7 @@ def test_what_is_no_larger_than_its_deviation_is_not_corrected(steps):
     found = finished(candidate, [instants])
     assert not found.free[bias].any()
     assert not found.solution.x[bias].any()
+    np.testing.assert_allclose(found.sigma[bias], np.hypot(sigma, size)[bias])
     known = finished(dataclasses.replace(candidate, sigma=0.01 * size), [instants])
     assert known.free.all()
 

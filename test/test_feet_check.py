@@ -256,7 +256,7 @@ def judged(evaluation, force):
     """What is found if the motion says this contact force (K, 3)."""
     track = evaluation.tracks['mr_ad']
     wrench = np.concatenate([force, track.wrench[:, 3:]], axis=1)
-    tracks = evaluation.tracks | {'mr_ad': dataclasses.replace(track, wrench=wrench)}
+    tracks = {'mr_ad': dataclasses.replace(track, wrench=wrench)}
     stands = np.ones(len(force), dtype=bool)
     return list(motion_findings(dataclasses.replace(evaluation, tracks=tracks), stands))
 

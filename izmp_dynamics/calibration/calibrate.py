@@ -79,11 +79,12 @@ def estimate_corrections(
     rig, segments = _prepared(bags, robot, model, lambda f: progress(0.1 * f))
     as_stated, original = robot, None
     slower = cache(lambda: _prepared(bags, as_stated, model, cutoff=CUTOFFS[1])[1])
-    turned, found = with_mountings(robot, rig, segments, slower)
-    if turned != robot and not find_ft_frame:
+    turned, found, unknown = with_mountings(robot, rig, segments, slower)
+    if unknown or (turned != robot and not find_ft_frame):
+        way = '' if unknown else 'calibrate with --find-ft-frame, or '
         raise CalibrationError(
-            f'{" ".join(found)} What is estimated would hide that: calibrate with '
-            '--find-ft-frame, or state rotation and sign in the robot file.',
+            f'{" ".join(found)} What is estimated would hide that: {way}state rotation and sign '
+            'in the robot file.',
             kind='force_sensor_turned',
         )
     if find_ft_frame:

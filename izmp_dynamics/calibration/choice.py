@@ -379,8 +379,8 @@ def _estimated(candidate: Candidate, segments: Sequence[Instants]) -> Candidate:
         left = deviations(solution.blocks, layout, solution, ~fixed)
         left = np.maximum(left, scatter(solution.blocks, layout, solution, ~fixed))
         # what is left alone may be wrong after all
-        left = np.hypot(np.maximum(left, sigma), solution.x - everything)
-        candidate = replace(candidate, solution=solution, sigma=np.where(fixed, sigma, left))
+        left = np.hypot(np.where(fixed, sigma, np.maximum(left, sigma)), solution.x - everything)
+        candidate = replace(candidate, solution=solution, sigma=left)
     return candidate
 
 

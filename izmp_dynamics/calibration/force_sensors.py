@@ -89,12 +89,14 @@ class Mounting:
         sign: 1 or −1.
         error: root mean square of what it leaves unexplained, forces and moments over `ARM` [N].
         next_best: that of the second best mounting [N].
+        stated: that of the robot file's [N].
     """
 
     rotation: Array
     sign: int
     error: float
     next_best: float
+    stated: float
 
     @property
     def clear(self) -> bool:
@@ -107,16 +109,24 @@ class Mounting:
         return self.sign == 1 and not self.is_turned
 
     @property
+    def refuted(self) -> bool:
+        """Whether that of the robot file leaves clearly more unexplained."""
+        return self.stated >= CLEAR * self.error
+
+    @property
     def is_turned(self) -> bool:
         """Whether its axes are not those of the robot file."""
         return not np.allclose(self.rotation, np.eye(3))
 
-    def against(self, what: str) -> str:
-        """How it is turned, and its sign, against `what`."""
+    @property
+    def against_stated(self) -> str:
+        """How it is turned, and its sign, against what the robot file states."""
+        if not self.is_turned:
+            return 'has the other sign'
         roll, pitch, yaw = np.degrees(to_rpy(self.rotation)).round() + 0.0
         sign = ', and has the other sign' if self.sign < 0 else ''
         angles = f'roll {roll:.0f}°, pitch {pitch:.0f}°, yaw {yaw:.0f}°'
-        return f'is turned by {angles} against {what}{sign}'
+        return f'is turned by {angles} against what the robot file states{sign}'
 
 
 def cube_rotations() -> list[Array]:
@@ -163,8 +173,9 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
         for R in cube_rotations()
         for sign in (1, -1)
     ]
+    stated = next(score for score, sign, R in scores if sign == 1 and np.allclose(R, np.eye(3)))
     (error, sign, R), (next_best, _, _) = sorted(scores, key=lambda score: score[0])[:2]
-    return Mounting(R, sign, error, next_best)
+    return Mounting(R, sign, error, next_best, stated)
 
 
 def _alone(
@@ -197,17 +208,21 @@ def with_mountings(
     rig: Rig,
     segments: Sequence[Instants],
     slower: Callable[[], Sequence[Instants]],
-) -> tuple[RobotFile, list[str]]:
-    """Turn force sensors as the motion says, or its slower part if that is open; in sentences."""
-    sentences = []
+) -> tuple[RobotFile, list[str], bool]:
+    """Turn force sensors as the motion says, or its slower part if that is open; in sentences.
+
+    And whether one is turned that the motion does not say how.
+    """
+    sentences, open_ = [], False
     feet = list(robot.feet)
     for foot in rig.feet:
         if foot.sensor is None or foot.normal_only or len(rig.feet) < 2:
             continue
         found = _mounting(foot, segments, slower)
         sentences.append(_mounting_sentence(foot.name, found))
-        if found is None or not found.clear or found.as_stated:
+        if found is None or not found.refuted:
             continue
+        open_ |= not found.clear
         for k, stated in enumerate(feet):
             if stated.name == foot.name and (wrench := stated.wrench) is not None:
                 turned = dataclasses.replace(
@@ -216,7 +231,7 @@ def with_mountings(
                     sign=wrench.sign * found.sign,
                 )
                 feet[k] = dataclasses.replace(stated, wrench=turned)
-    return dataclasses.replace(robot, feet=tuple(feet)), sentences
+    return dataclasses.replace(robot, feet=tuple(feet)), sentences, open_
 
 
 def _mounting_sentence(foot: str, found: Mounting | None) -> str:
@@ -225,19 +240,17 @@ def _mounting_sentence(foot: str, found: Mounting | None) -> str:
             f"Foot '{foot}' is never alone on the ground or in the air for long enough to find "
             'how its sensor is turned; record some steps.'
         )
-    if not found.clear:
-        return (
-            f"How the sensor of foot '{foot}' is turned is not observable: the best mounting "
-            f'leaves {found.error:.1f} N unexplained, the next {found.next_best:.1f} N.'
-        )
-    if found.as_stated:
-        return (
-            f"The sensor of foot '{foot}' is mounted as the robot file states (it leaves "
-            f'{found.error:.1f} N unexplained, the next best mounting {found.next_best:.1f} N).'
-        )
+    left = (
+        f'that leaves {found.error:.1f} N of what the motion requires unexplained (moments over '
+        f'{ARM:g} m), the next best mounting {found.next_best:.1f} N'
+    )
+    if found.clear:
+        how = 'is mounted as stated' if found.as_stated else found.against_stated
+        return f"The force sensor of foot '{foot}' {how}: {left}."
+    refuted = f', and that of the robot file {found.stated:.1f} N: it is wrong'
     return (
-        f"The sensor of foot '{foot}' {found.against('its frame')} (that leaves "
-        f'{found.error:.1f} N unexplained, the next best mounting {found.next_best:.1f} N).'
+        f"How the force sensor of foot '{foot}' is turned is not observable. For the best "
+        f'mounting, {left}{refuted if found.refuted else ""}.'
     )
 
 
@@ -304,7 +317,7 @@ def _findings(
         if foot.sensor is None or stated is None:
             continue
         found = None if foot.normal_only else _mounting(foot, segments, slower)
-        if found is not None and found.clear and not found.as_stated:
+        if found is not None and found.refuted:
             yield _turned(foot, stated, found)
         else:
             yield from _unloaded(rig, foot, stated, segments)
@@ -315,16 +328,11 @@ def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
     if found.is_turned:
         rotation = to_rpy(found.rotation @ from_rpy(stated.rotation))
         keys.insert(0, f'rotation: [{", ".join(f"{angle + 0.0:.4g}" for angle in rotation)}]')
-    turned = found.against('what the robot file states')
-    what = turned if found.is_turned else 'has the other sign'
-    return Finding(
-        'force_sensor_turned',
-        'warning',
-        f"The force sensor of foot '{foot.name}' {what}: that leaves {found.error:.0f} N of what "
-        f'the motion requires unexplained (moments over {ARM:g} m), the next best mounting '
-        f'{found.next_best:.0f} N.',
-        f'Set feet[{foot.name}].wrench: {{{", ".join(keys)}}}.',
-    )
+    sentence = _mounting_sentence(foot.name, found)
+    remedy = f'Set feet[{foot.name}].wrench: {{{", ".join(keys)}}}.'
+    if not found.clear:
+        remedy = f'Check frame, rotation and sign of feet[{foot.name}].wrench.'
+    return Finding('force_sensor_turned', 'warning', sentence, remedy)
 
 
 def _unloaded(

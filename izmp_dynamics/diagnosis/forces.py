@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
@@ -27,7 +27,7 @@ from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.stability.support_polygon import margins
 
 FORCE_TOLERANCE = 0.05
-"""A mean normal force that deviates by more from the weight is remarked on [-]."""
+"""A mean force that deviates by more from the weight is remarked on [-]."""
 
 TILT_TOLERANCE = 10.0
 """Angle between the mean contact force and the ground normal that is remarked on [°]."""
@@ -70,45 +70,53 @@ EXAMINED = 10_000
 CONSTANT_SHARE = 0.5
 """Part of it that is constant from which on offsets are named rather than a delay [-]."""
 
+_FORCE_FROM = {
+    'mr_ad': ('MR-AD', 'scale and mounting of the accelerometers'),
+    'ir_md': ('IR-MD', 'position and orientation of the root in the world'),
+}
+"""Track → its label, and what its mean contact force follows from."""
+
 Flags = npt.NDArray[np.bool_]
 
 
 def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
-    """Compare the mean contact force of MR-AD with the weight: its size, its direction.
+    """Compare mean contact forces of the motion with the weight: their size, their direction.
 
-    The root may turn, so a mean in its axes would be too short. On a slope the component along
-    the ground normal is.
+    The root may turn, so a mean in its axes would be too short.
 
     Args:
         evaluation: of a recording, or of the last seconds.
         stands: (K,) where the robot stands, so that the ground carries its weight.
     """
-    force = np.where(stands[:, None], evaluation.tracks['mr_ad'].wrench[:, :3], np.nan)
-    known = np.isfinite(evaluation.normal) & np.isfinite(force)
-    if not known.all(axis=1).any():
-        return
-    weight = evaluation.total_mass * evaluation.gravity
-    mean = np.nanmean(evaluation.in_nif(force), axis=0)
-    size = float(np.linalg.norm(mean))
-    if abs(size / weight - 1.0) > FORCE_TOLERANCE:
-        yield Finding(
-            'mean_force',
-            'warning',
-            f'The mean contact force of MR-AD is {size:.1f} N, the weight {weight:.1f} N.',
-            'The masses cancel in this: check the scale of the accelerometers and the frames '
-            'that they measure in.',
-        )
-    tilt = float(np.degrees(np.arccos(np.clip(mean[2] / size, -1.0, 1.0))))
-    if tilt > TILT_TOLERANCE:
-        yield Finding(
-            'tilted_force',
-            'warning',
-            f'On average the contact force is tilted by {tilt:.0f}° against the ground normal.',
-            'If the ground has no such slope: does imu.frame have the axes of the IMU, and do the '
-            'z axes of the soles point up? Feet that touch the ground at a point have no such '
-            'axis; state radius in place of polygon.',
-            data={'tilt': tilt},
-        )
+    weight, rows = evaluation.total_mass * evaluation.gravity, np.flatnonzero(stands)
+    to_nif = evaluation.nif_R_root(rows)
+    for name in (each for each in _FORCE_FROM if each in evaluation.tracks):
+        force = rotated(to_nif, evaluation.tracks[name].wrench[rows, :3])
+        force = force[finite_rows(force)]
+        if not len(force):
+            continue
+        mean, (label, source) = force.mean(axis=0), _FORCE_FROM[name]
+        size = float(np.linalg.norm(mean))
+        if abs(size / weight - 1.0) > FORCE_TOLERANCE:
+            yield Finding(
+                'mean_force',
+                'warning',
+                f'The mean contact force of {label} is {size:.1f} N, the weight {weight:.1f} N. '
+                f'The masses cancel in this: check {source}, and gravity.',
+                subject=name,
+            )
+        tilt = float(np.degrees(np.arccos(np.clip(mean[2] / size, -1.0, 1.0))))
+        if name == 'mr_ad' and tilt > TILT_TOLERANCE:
+            yield Finding(
+                'tilted_force',
+                'warning',
+                f'On average the contact force is tilted by {tilt:.0f}° against the ground '
+                'normal.',
+                'If the ground has no such slope: does imu.frame have the axes of the IMU, and '
+                'do the z axes of the soles point up? Feet that touch the ground at a point have '
+                'no such axis; state radius in place of polygon.',
+                data={'tilt': tilt},
+            )
 
 
 def feet_findings(
@@ -400,29 +408,42 @@ def squares_by_delay(stamps: Stamps, one: Array, other: Array) -> Array:
     return squares
 
 
-def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
-    """Name the delay of the CoP that is most of its distance from the IZMP."""
+def delay_of_cop(evaluation: Evaluation) -> tuple[float, float, float] | None:
+    """The delay of the CoP that is most of its distance from the IZMP; None if none is.
+
+    Returns:
+        The delay [s]; RMS of the distance about its mean without it, and as it is [m].
+    """
     tracks = [evaluation.tracks.get(name) for name in ('mr_ad', 'cop')]
     points = [track.point[:EXAMINED] for track in tracks if track is not None]
     if len(points) < 2 or any(stays_point(foot.sole) for foot in evaluation.feet):
-        return
+        return None
     rows = np.flatnonzero(np.isfinite(points[0] + points[1]).all(axis=1))
     if len(rows) < len(DELAYS):
-        return
+        return None
     level = evaluation.nif_R_root(rows)[:, :2]
     izmp, cop = (rotated(level, point[rows]) for point in points)
-    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1).tolist()
+    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1)
     best, zero = int(np.argmin(squares)), len(DELAYS) // 2
-    if squares[zero] < LATE_GAP**2 or squares[best] > BY_DELAY * squares[zero]:
+    if best == zero or squares[best] > BY_DELAY * squares[zero]:
+        return None
+    left, before = np.sqrt(squares[[best, zero]]).tolist()
+    return float(DELAYS[best]), left, before
+
+
+def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
+    """Name the delay of the CoP that is most of its distance from the IZMP."""
+    found = delay_of_cop(evaluation)
+    if found is None or found[-1] < LATE_GAP:
         return
-    left, before = (1e3 * np.sqrt(squares[k]) for k in (best, zero))
+    delay, left, before = (1e3 * each for each in found)
     yield Finding(
         'calibration_may_help',
         'note',
-        f'The measured CoP is {1e3 * abs(DELAYS[best]):.0f} ms '
-        f'{"behind" if DELAYS[best] > 0.0 else "ahead of"} the IZMP: without that they would be '
-        f'{left:.1f} mm apart in place of {before:.1f} mm (RMS about their mean). “izmp calibrate '
-        'BAG --robot ROBOT -o OUT” estimates the delays of all sensors.',
+        f'The measured CoP is {abs(delay):.0f} ms {"behind" if delay > 0.0 else "ahead of"} the '
+        f'IZMP: without that they would be {left:.1f} mm apart in place of {before:.1f} mm (RMS '
+        'about their mean). “izmp calibrate BAG --robot ROBOT -o OUT” estimates the delays of all '
+        'sensors.',
     )
 
 

@@ -293,8 +293,8 @@ def health_findings(evaluation: Evaluation, robot: RobotFile) -> Iterator[Findin
         yield Finding(
             Reason.INTERPOLATED.value,
             'note',
-            f'{list_names(interpolated)}: interpolated at most instants, because the stamps are '
-            'not those of the joints.',
+            f'{list_names(interpolated)}: interpolated at most instants, because the stamps, less '
+            'the delays that are stated or were found, are not those of the joints.',
         )
 
 

@@ -48,7 +48,7 @@ class SignalTopics:
         absent = [signal for signal in robot.signals() if not self._find(signal)]
         for signal in absent:
             if signal.name == 'imu' and self._posed:
-                self._do_without_imu(self._absence(signal.topic)[1])
+                self._do_without_imu(signal)
             elif signal.required:
                 raise self._not_there(signal)
             else:
@@ -103,18 +103,20 @@ class SignalTopics:
         use = self.uses.get('position')
         return use is not None and use.msgtype != POINT
 
-    def _do_without_imu(self, why: str) -> None:
+    def _do_without_imu(self, signal: Signal) -> None:
         """Evaluate IR-MD alone, with the angular velocity of the pose."""
+        _, why = self._absence(signal.topic)
+        others = self._unused(signal.types, self.robot)
         imu = dataclasses.replace(self.robot.imu, from_position=True)
         self.robot = dataclasses.replace(self.robot, imu=imu)
         self.only_ir_md = True
-        self.note(
-            'no_imu',
+        sentence = (
             f'imu: {why}; without it there is no MR-AD. IR-MD is evaluated, with the angular '
             'velocity of the pose. Set imu.from_position: true to evaluate MR-AD with an IMU '
-            f"derived from '{self.uses['position'].topic}'.",
-            level='warning',
+            f"derived from '{self.uses['position'].topic}'."
         )
+        remedy, data = _perhaps(signal.shown_key, others), {'judged_by': True}
+        self.missing.append(Finding('no_imu', 'warning', sentence, remedy, data=data))
 
     def _require_pose(self) -> None:
         """Refuse to derive an IMU from what is no pose; state that it is derived."""
@@ -264,8 +266,10 @@ class SignalTopics:
         for name in [name for name in self.uses if name not in left]:
             del self.uses[name]
         message = f'{signal}: {why}; without it {_LOST[sensor]}.'
-        remedy = _perhaps(key, others) if others else ''
-        self.missing.append(Finding(kind, level, message, remedy))
+        remedy, data = _perhaps(key, others), {'judged_by': sensor in _JUDGED_BY}
+        if data['judged_by'] and not remedy:
+            remedy = f'To judge without it, leave {key} out of the robot file.'
+        self.missing.append(Finding(kind, level, message, remedy, data=data))
 
 
 def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
@@ -297,7 +301,8 @@ def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
 
 
 def _perhaps(key: str, topics: Sequence[str]) -> str:
-    return f'If one of these is meant, make it {_key(key)}: {", ".join(topics)}.'
+    meant = f'If one of these is meant, make it {_key(key)}: {", ".join(topics)}.'
+    return meant if topics else ''
 
 
 def _key(key: str) -> str:
@@ -316,6 +321,9 @@ _LOST = {
     'accelerometers': "the angular acceleration is the gyroscope's difference quotient",
 }
 """Kind of a sensor → what there is, or is not, without it."""
+
+_JUDGED_BY = ('ground', 'feet', 'foot_imus')
+"""Those without which another point, or another support polygon, is judged."""
 
 
 def _without(robot: RobotFile, signal: str) -> RobotFile:

@@ -11,8 +11,7 @@ median, by a covariance that single events don't change. Real signals have large
 covariance says, as after each touch-down. So an event stands out only if it is also so many times
 as large as the largest that does not, and if there are not many of its kind around it: the errors
 of a recording are compared with each other. Those of a robot that stands say nothing of those of
-one that walks: compared are instants of motion of a like kind, and in a walk an event must be the
-larger, the fewer other steps are known.
+one that walks: compared are instants of motion of a like kind.
 """
 
 from dataclasses import dataclass
@@ -25,8 +24,8 @@ from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.posture import MOTION_REACH
-from izmp_dynamics.verdict.scene import LANDING, Scene
-from izmp_dynamics.verdict.timeline import WINDOW, Indices, Mask, running_sum
+from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 CONFIDENCE = 0.95
 """Share of the time in which the averaged point is within its uncertainty."""
@@ -56,9 +55,6 @@ BEFORE = 0.3
 
 ENOUGH = 2.0
 """Time of motion from which on the error of a recording is that of all its time [s]."""
-
-WALKS = 1.0
-"""A robot walks where a foot landed or lifted off so shortly before [s]."""
 
 _WINSORISED = 3.0
 _FEWEST = 3  # instants of a median
@@ -269,12 +265,10 @@ class Moves(NamedTuple):
 
     Attributes:
         speed: (K,) `Posture.motion` [m/s].
-        exchanged: (K,) `Scene.exchanged`.
         reach: so long before an event what it changed is seen, as signals are smoothed [s].
     """
 
     speed: Array
-    exchanged: Mask
     reach: float
 
 
@@ -285,6 +279,7 @@ def significance(
     floor: float,
     left_out: Mask | None = None,
     moves: Moves | None = None,
+    errors: Mask | None = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
 
@@ -295,6 +290,7 @@ def significance(
         floor: smallest standard deviation per axis, in the unit of the signal.
         left_out: (K,) rows that are no background either.
         moves: how the robot moves; without it all motion is of one kind.
+        errors: (E,) events that are errors, however large.
 
     Returns:
         (E,) size of each event in standard deviations of means over as many rows, NaN where there
@@ -309,37 +305,33 @@ def significance(
         calm[first:stop] = np.nan
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     begins = time[[first for first, _ in events]]
-    speed, exchanged, reach = moves or Moves(0.0 * time, np.zeros(len(time), np.bool_), 0.0)
+    speed, reach = moves or Moves(0.0 * time, 0.0)
     speed = np.nan_to_num(speed)
     least = _like(time, begins - reach - MOTION_REACH, speed)
-    rare = _few_steps(time, np.array(events), reach, exchanged, finite_rows(calm))
-    lengths = np.array([stop - first for first, stop in events], dtype=np.intp)
 
     @cache
-    def background(
-        rows: int, slowest: float, alone: int | None
-    ) -> tuple[Background, float] | None:
-        rest = calm if alone is None else _without(values, left_out, events[alone])
-        others = means_of(rest, rows, speed >= slowest)
+    def background(rows: int, slowest: float) -> tuple[Background, float] | None:
+        others = means_of(calm, rows, speed >= slowest)
         if len(others) < rows:
             return None  # nothing to compare with
         found = Background.of(others, floor)
         return found, float(found.sizes(others).max())
 
-    for k, event in enumerate(events):
-        compared = background(int(lengths[k]), float(least[k]), k if rare[k] > 1.0 else None)
-        within = values[slice(*event)]
+    for k, (first, stop) in enumerate(events):
+        compared = background(stop - first, float(least[k]))
+        within = values[first:stop]
         within = within[finite_rows(within)]
         if compared is not None and len(within):
             others, largest = compared
             sizes[k] = others.sizes(within.mean(axis=0)[None])[0]
-            elsewhere[k] = rare[k] * max(largest, LEAST_SIGMA / RATIO)
-    stands_out = np.zeros(len(events), dtype=bool)
-    bar = 0.0
+            elsewhere[k] = max(largest, LEAST_SIGMA / RATIO)
+    stands_out, wrong = np.zeros((2, len(events)), dtype=bool)
+    wrong |= False if errors is None else errors
+    bar = float(np.fmax.reduce(sizes[wrong], initial=0.0))
     for k in np.argsort(sizes, kind='stable').tolist():
         alike = (np.abs(begins - begins[k]) <= AROUND) & (RATIO * sizes >= sizes[k])
         large = sizes[k] >= max(LEAST_SIGMA, RATIO * max(bar, elsewhere[k]))
-        stands_out[k] = large and alike.sum() <= MOST
+        stands_out[k] = large and alike.sum() <= MOST and not wrong[k]
         bar = bar if stands_out[k] else float(np.fmax(bar, sizes[k]))
     return sizes, stands_out
 
@@ -353,35 +345,6 @@ def _like(time: Array, begins: Array, motion: Array) -> Array:
     total = running_sum(motion**2)
     speed = np.sqrt((total[stop] - total[first]) / np.maximum(stop - first, 1))
     return np.where(speed > STILL, 2.0 ** np.floor(np.log2(np.maximum(speed, STILL)) - 1.0), 0.0)
-
-
-def _without(values: Array, left_out: Mask | None, event: tuple[int, int]) -> Array:
-    """Values (K, d), NaN in an event and where they are left out."""
-    rest = np.array(values)
-    if left_out is not None:
-        rest[left_out] = np.nan
-    rest[slice(*event)] = np.nan
-    return rest
-
-
-def _few_steps(time: Array, rows: Indices, reach: float, exchanged: Mask, calm: Mask) -> Array:
-    """How many times as large as otherwise (E,) events must be, as few steps are known [-].
-
-    1 outside a walk, and with more than `MOST` calm exchanges of load besides. In a walk feet land
-    or lift off before an event; a push makes one do so later. What lasts for steps is a walk.
-    """
-    edges = np.flatnonzero(np.diff(exchanged, prepend=False, append=False)).reshape(-1, 2)
-    spread = reach + LANDING + WINDOW / 2  # so long before an exchange its rows may begin
-    begins, count = time[rows[:, 0]] - spread, running_sum(exchanged)
-    first, stop = (np.searchsorted(time, begins - before) for before in (WALKS, 0.0))
-    within = np.searchsorted(edges[:, 1], rows[:, 1], 'right')
-    within -= np.searchsorted(edges[:, 0], rows[:, 0])
-    unknown = running_sum(~calm)
-    free = np.count_nonzero(unknown[edges[:, 1]] == unknown[edges[:, 0]])
-    few = max((MOST + 1) / (free + 1), 1.0)
-    rare = np.where(count[stop] > count[first], few, 1.0)
-    rare[within > 1] = 1.0 if free > MOST else np.inf
-    return rare
 
 
 @dataclass(frozen=True)
@@ -482,5 +445,5 @@ def _standing_out(
     events = list(zip(*(edges.tolist() for edges in runs), strict=True))
     gaps = scene.columns.by_blocks(len(both), gap)
     reach = scene.averaging_time + bandwidth(scene.evaluation.filter_bandwidth)
-    moves = Moves(scene.motion, scene.exchanged, reach)
+    moves = Moves(scene.motion, reach)
     return significance(scene.timeline.time, gaps, events, _FLOOR, pushed, moves)

@@ -13,7 +13,6 @@ from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding, one_per_cause
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import (
-    FORCE_TOLERANCE,
     dead_sensors,
     delay_findings,
     feet_findings,
@@ -143,7 +142,7 @@ def find(
         *_gaps(scene, tracks, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
         *_cop_findings(scene, tracks, falls),
-        *_forces(scene, tracks),
+        *_forces(scene),
         *_pushes(forces),
         *dead_sensors(scene.evaluation),
         *delay_findings(scene.evaluation),
@@ -359,24 +358,12 @@ def _cop_findings(
         )
 
 
-def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Finding]:
+def _forces(scene: Scene) -> Iterator[Finding]:
     stands = scene.long_standing
     if not stands.any():
         return
-    for track in tracks.values():
-        known = stands & scene.known(track.name)
-        force = np.where(known, scene.normal_forces[track.name], np.nan)
-        share = scene.timeline.mean(force) / scene.weight
-        if track.name != 'cop' and abs(share - 1) > FORCE_TOLERANCE:
-            yield Finding(
-                'mean_force',
-                'warning',
-                f'The mean contact force of {track.label} along the ground normal is '
-                f'{ratio(share)} of the weight. The masses cancel in this: '
-                f'check {_FORCE_FROM.get(track.name, "its signals")}, and gravity. '
-                'On a slope it is the cosine of its angle.',
-                subject=track.name,
-            )
+    found = motion_findings(scene.evaluation, stands)
+    yield from (each for each in found if each.kind == 'mean_force')
     if scene.feet_are_doubtful:
         feet = scene.feet_over_weight
         yield Finding(
@@ -386,13 +373,6 @@ def _forces(scene: Scene, tracks: Mapping[str, TrackStatistics]) -> Iterator[Fin
             f'{"whether the robot file has all feet, " if feet < 1.0 else ""}their '
             'calibration and the mass of the model. On a slope it is the cosine of its angle.',
         )
-
-
-_FORCE_FROM = {
-    'mr_ad': 'scale and mounting of the accelerometers',
-    'ir_md': 'position and orientation of the root in the world',
-}
-"""Track → what its mean contact force follows from."""
 
 
 def _pushes(forces: ExternalForces) -> Iterator[Finding]:
@@ -405,6 +385,6 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
             'warning',
             f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
             f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences '
-            'recur in this recording, are vertical at a touchdown, or come with motion of which '
-            'it holds too little to tell a push from an error of model or sensors.',
+            'recur in this recording, act at the feet, are vertical at a touchdown, or come with '
+            'motion of which it holds too little to tell a push from an error.',
         )

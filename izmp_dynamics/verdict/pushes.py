@@ -9,6 +9,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
 from izmp_dynamics.base.conventions import seconds as seconds_of
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
+from izmp_dynamics.diagnosis.forces import delay_of_cop
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.results.evaluation import LinkPoses
@@ -26,6 +27,9 @@ AT_FEET = 0.15
 """So near to the ground, of the height of the centre of mass, a force acts at the feet [-]."""
 
 _SIDES = (('ahead of', 'behind'), ('to the left of', 'to the right of'), ('above', 'below'))
+
+_Line = tuple[tuple[float, float, float], float]
+"""Where a force comes nearest to the centre of mass, and the standard deviation of that [m]."""
 
 _LISTED = 3
 """Pushes that are listed one by one, the largest; all are counted."""
@@ -151,7 +155,8 @@ class Gap(NamedTuple):
     Attributes:
         stamps: (K,) [ns].
         force: (K, 3) [N].
-        moment: (K, 3) about the centre of mass [N·m].
+        moment: (K, 3) about the centre of mass, by the delay of the feet that explains most of
+            what their CoP differs by from the IZMP, where one does [N·m].
         on_link: (K, 6) both about the centre of `Evaluation.link` in the axes of that link; None
             without one.
         exchanged: (K,) `Scene.exchanged`.
@@ -177,9 +182,14 @@ class Gap(NamedTuple):
         if force is None or not scene.compares_forces:
             return None
         known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
+        motion, feet = (tracks[name].wrench for name in ('mr_ad', 'cop'))
+        if late := delay_of_cop(evaluation):
+            time, nan = seconds_of(evaluation.stamps), np.nan
+            axes = [np.interp(time + late[0], time, axis, nan, nan) for axis in feet.T]
+            feet = np.stack(axes, axis=1)
 
         def seen(rows: slice) -> tuple[Array, ...]:
-            gap = tracks['mr_ad'].wrench[rows] - tracks['cop'].wrench[rows]
+            gap = motion[rows] - feet[rows]
             moment = gap[:, 3:] - np.cross(evaluation.com[rows], gap[:, :3])
             found = [scene.seen_upright(each, rows) for each in (force[rows], moment)]
             if link is not None:
@@ -221,15 +231,18 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     for push in found:
         begin, stop = np.searchsorted(stamps, [push.start, push.end]).tolist()
         events.append((begin, max(stop, begin + 1)))
+    lines = list(_lines(force, gap.moment, events))
+    above = _above_feet(lines, median(scene.height))
     floor = LEAST_PART * scene.weight / LEAST_SIGMA
-    moves = Moves(gap.motion, gap.exchanged, half_width)
-    sizes, stands_out = significance(seconds_of(stamps), force, events, floor, moves=moves)
-    points, height = _lines(force, gap.moment, events), median(scene.height)
+    moves = Moves(gap.motion, half_width)
+    sizes, stands_out = significance(
+        seconds_of(stamps), force, events, floor, moves=moves, errors=~above
+    )
     places = _places(scene.evaluation.link, gap.on_link, events)
     pushes: list[PushStatistics] = []
     errors: list[PushStatistics] = []
-    for push, event, size, large, (point, sigma), place in zip(
-        found, events, sizes.tolist(), stands_out.tolist(), points, places, strict=True
+    for push, event, size, large, line, place in zip(
+        found, events, sizes.tolist(), stands_out.tolist(), lines, places, strict=True
     ):
         rows = slice(*event)
         one = PushStatistics(
@@ -241,21 +254,29 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
             size,
             _between_halves(force[rows]) + 2.0 * push.size / size,
             push.time_sigma,
-            point,
-            sigma,
+            *line,
             *place,
         )
         if push.end >= first:
-            # A push at the feet tips nobody; errors of their sensors along the ground act there.
-            is_push = large and not abs(point[2] + height) < AT_FEET * height
-            is_push = is_push and not _is_of_contact(force[rows], gap.exchanged[rows])
+            is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
             (pushes if is_push else errors).append(one)
     return ExternalForces(tuple(pushes), tuple(errors))
 
 
-def _lines(
-    force: Array, moment: Array, events: list[tuple[int, int]]
-) -> Iterator[tuple[tuple[float, float, float], float]]:
+def _above_feet(lines: list[_Line], height: float) -> Mask:
+    """Whether forces (E,) act above the feet, of a centre of mass at a height [m].
+
+    A push at the feet tips nobody; errors of their sensors along the ground act there. They are
+    errors that pushes are compared with. Where the line of action is uncertain, those count as
+    well that may be there and are nearer to the feet than to the centre of mass.
+    """
+    reach = [min(AT_FEET * height + 2.0 * sigma, 0.5 * height) for _, sigma in lines]
+    off = [abs(point[2] + height) for point, _ in lines]
+    above: Mask = ~(np.array(off) < reach)
+    return above
+
+
+def _lines(force: Array, moment: Array, events: list[tuple[int, int]]) -> Iterator[_Line]:
     """Where the line of action of each event comes nearest to the centre of mass, and its σ [m].
 
     Args:
@@ -268,7 +289,9 @@ def _lines(
     rest = _at_rest(moment, events)
     level = np.array([median(axis) for axis in rest.T])
     for event in events:
-        F, M = (np.array([*map(mean, each[slice(*event)].T)]) for each in (force, moment))
+        rows = slice(*event)
+        both = np.where(finite_rows(moment[rows])[:, None], [force[rows], moment[rows]], np.nan)
+        F, M = (np.array([*map(mean, each.T)]) for each in both)
         off = np.abs(means_of(rest, event[1] - event[0]) - level)
         sigma = np.linalg.norm([MAD_TO_SIGMA * median(axis) for axis in off.T])
         x, y, z = (np.cross(F, M - level) / (F @ F)).tolist()

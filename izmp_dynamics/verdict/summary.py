@@ -119,7 +119,7 @@ class Summary:
         return tuple(
             finding.sentence
             for finding in self.findings
-            if finding.key not in keys and finding.sentence != self.verdict.sentence
+            if finding.key not in keys and not finding.sentence.startswith(self.verdict.sentence)
         )
 
     @property

@@ -166,10 +166,12 @@ def _decide(
     doubts: Sequence[Finding],
 ) -> _Answer:
     """The first rule that applies decides."""
+    absent = [each for each in scene.evaluation.doubts if each.data.get('judged_by')]
     found = (
         _foot_unknown(scene)  # cannot say
         or _input_wrong(doubts)  # cannot say
         or _fallen(scene, track)  # fell
+        or _input_wrong(absent)  # cannot say
         or _stepping(scene, tracks, track, forces)  # whatever the next feet say
         or _nothing_to_judge(scene)  # cannot say
         or _soles_overlap(scene, scene.room)  # cannot say
@@ -305,7 +307,7 @@ def _foot_unknown(scene: Scene) -> _Answer | None:
 
 
 def _input_wrong(doubts: Sequence[Finding]) -> _Answer | None:
-    """Robot file or sensors are wrong."""
+    """Robot file or sensors are wrong, or what the file states is not recorded."""
     for finding in doubts:
         return 'input_wrong', {'finding': finding}
     return None
