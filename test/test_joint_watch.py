@@ -1,13 +1,25 @@
-"""Fixed and mimic joints of the URDF that the recording contradicts are named, with numbers."""
+"""Joints that the URDF and the recording do not agree on are named, with numbers and when."""
 
+import io
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
+
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.check import CheckResult
+from izmp_dynamics.cli.check_view import show_result
+from izmp_dynamics.recording.joint_watch import JointNames, JointPresence
+from izmp_dynamics.stability.held_joints import held_joints
+from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, renamed, with_joints
 from .command_line import assert_whole
 from .conftest import REPOSITORY
+from .test_input_findings import evaluated
 
 URDF = (REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf').read_text()
 NUMBER = r'([\d.]+)'
@@ -136,3 +148,111 @@ def test_a_mimic_joint_whose_driver_has_no_publisher_is_compared_with_zero(
     desk = desk_with(corrupted, tmp_path, urdf, without_driver)
     found = found_by_both(desk, rf'{joint} \(by up to {NUMBER} from')
     assert float(found[1]) == pytest.approx(0.5)
+
+
+def read(begin, end, present):
+    """Messages from `begin` to `end` [s] at 10 Hz with some of three joints."""
+    stamps = np.arange(begin, end, 0.1) * 1e9
+    there = np.tile(np.array(present, bool), (len(stamps), 1))
+    return SimpleNamespace(stamps=stamps.astype(np.int64), present=there)
+
+
+def test_joints_that_start_late_or_stop_are_named_in_pieces_as_well():
+    watch = JointPresence(('hip', 'knee', 'ankle', 'absent'), (0, 1, 2))
+    for piece in (
+        read(5.0, 7.0, [1, 1, 0, 0]), read(7.0, 7.0, [0, 0, 0, 0]), read(7.0, 9.05, [1, 0, 1, 0]),
+    ):  # fmt: skip
+        watch.watch(piece)
+    knee, ankle = sorted(watch.findings('/js', 5_000_000_000), key=lambda f: 'ankle' in f.sentence)
+    assert knee.sentence.startswith('/js (knee): no value after 1.90 s, for 2.10 s.')
+    assert ankle.sentence.startswith('/js (ankle): no value before 2.00 s, for 2.00 s.')
+
+
+def test_a_recording_without_joints_has_no_findings():
+    watch = JointPresence(('hip',), ())
+    watch.watch(read(0.0, 1.0, [0]))
+    assert not list(watch.findings('/js', 0))
+
+
+def test_a_joint_that_stops_is_a_fault_of_the_report_and_found_by_check(corrupted):
+    def stop_joint(draft, robot):
+        part = draft[JOINTS]
+        others = list(range(1, len(part.like['name'])))
+        early = part.between(0.0, 1.2)
+        draft.replace(JOINTS, part.rows(early), with_joints(part.rows(~early), others))
+
+    desk = corrupted(stop_joint)
+    assert_whole(desk, desk.replay())
+    report = desk.report()
+    (event,) = (each for each in report['events'] if each['kind'] == 'sensor fault')
+    assert 'has no value for 0.8' in event['sentence']
+    assert any('no value after 1.' in note for note in report['notes'])
+    assert 'no value after 1.' in desk.check().out
+
+
+SOLES = {'left': 'l_sole', 'right': 'r_sole'}
+
+
+def columns_without(model, *absent):
+    return [k for k, name in enumerate(model.joint_names) if name not in absent]
+
+
+def names_without(model, *absent, others=()):
+    return JointNames(model, columns_without(model, *absent), others)
+
+
+def findings(names):
+    return {found.kind: found for found in names.findings({})}
+
+
+def test_joints_under_other_names_are_guessed_by_their_spelling(model):
+    names = names_without(model, 'l_knee', 'neck_yaw', others=('left_knee', 'gripper'))
+    assert names.same == {'left_knee': 'l_knee'}
+    found = findings(names)['joints_unknown']
+    assert found.level == 'warning'
+    assert 'left_knee, gripper' in found.sentence
+    assert 'left_knee may be l_knee of the URDF' in found.remedy
+
+
+def test_joints_of_a_gripper_that_the_urdf_lacks_are_a_note(model):
+    (found,) = findings(names_without(model, others=('gripper',))).values()
+    assert (found.level, found.remedy) == ('note', '')
+
+
+def test_only_joints_between_root_and_sole_that_can_move_hold_a_foot(model):
+    columns = columns_without(model, 'l_knee', 'neck_yaw')
+    held = held_joints(model, columns, SOLES)
+    assert held == {'left': ('l_knee',)}
+    (found,) = JointNames(model, columns, ()).findings(held)
+    assert (found.kind, "'left'" in found.sentence) == ('leg_joints_absent', True)
+    knee = model.joint_names.index('l_knee')
+    locked = [np.array(limit) for limit in (model.position_lower, model.position_upper)]
+    for limit in locked:
+        limit[knee] = 0.0
+    locked_model = replace(model, position_lower=locked[0], position_upper=locked[1])
+    assert not held_joints(locked_model, columns, SOLES)
+
+
+def test_a_renamed_knee_reaches_the_evaluation(corrupted):
+    def damage(draft, robot):
+        other = {'l_knee': 'left_knee'}
+        draft.replace(JOINTS, renamed(draft[JOINTS], lambda name: other.get(name, name)))
+
+    found, evaluation = evaluated(corrupted(damage))
+    assert [foot.held_joints for foot in evaluation.feet] == [('l_knee',), ()]
+    assert {'joints_unknown', 'leg_joints_absent'} <= set(found)
+    assert not {'calibration_may_help', 'tilted_force', 'feet_exchanged'} & set(found)
+    alarm, verdict = (getattr(summary_of(evaluation), name) for name in ('fall_alarm', 'verdict'))
+    assert evaluation.fall_probability is None
+    assert (alarm.count, alarm.known_time) == (None, 0.0)
+    assert alarm.sentence == f'Fall alarm: cannot say, {verdict.sentence}'
+    assert 'l_knee' in alarm.sentence
+
+
+def test_the_last_line_of_check_says_that_there_is_no_verdict():
+    console = Console(file=io.StringIO(), width=200)
+    found = Finding('leg_joints_absent', 'warning', 'The position of a foot is not known.')
+    show_result(console, CheckResult((), (), (found,), 'Cannot say: where the foot is.'))
+    *_, why, last = console.file.getvalue().splitlines()
+    assert why == 'Cannot say: where the foot is.'
+    assert last == 'This recording can be replayed, but gives no verdict; 1 warning.'
