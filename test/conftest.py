@@ -30,10 +30,11 @@ REPOSITORY = Path(__file__).parents[1]
 
 LONGEST = (
     'test_bad_input', 'test_node_graph', 'test_nodes', 'test_node_faults', 'test_study_itu_biped',
-    'test_calibration', 'test_fuzz', 'test_study_paper', 'test_fleet',
-    'test_study_angular_momentum', 'test_quadruped', 'test_same_numbers', 'test_verdict_twins',
-    'test_engine', 'test_node_frames', 'test_walk_in_simulation', 'test_seesaw_controller',
-    'test_hostile_bags', 'test_foot_imu_replay', 'test_simulate_walk', 'test_seesaw_closed_loop',
+    'test_calibration', 'test_fuzz', 'test_study_paper', 'test_fleet', 'test_managed_nodes',
+    'test_study_angular_momentum', 'test_quadruped', 'test_recorder', 'test_same_numbers',
+    'test_verdict_twins', 'test_engine', 'test_node_frames', 'test_walk_in_simulation',
+    'test_seesaw_controller', 'test_hostile_bags', 'test_foot_imu_replay', 'test_simulate_walk',
+    'test_seesaw_closed_loop',
 )  # fmt: skip
 """Files to begin with, so that at the end no process works on a long one alone."""
 

@@ -56,6 +56,7 @@ def shared(tmp_path_factory):
 def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
+    environment = os.environ.copy()
     with connected(Processes(1), 4) as client:
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
@@ -63,6 +64,7 @@ def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 15)}
     assert 'free variable' not in caplog.text
+    assert os.environ.copy() == environment
 
 
 def test_who_has_no_credentials_is_refused(shared):

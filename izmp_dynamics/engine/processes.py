@@ -93,12 +93,24 @@ def connected(processes: Processes, tasks: int) -> Iterator[Any]:
         # what they say of workers that die, and of requests that Ctrl-C interrupts, is known
         for name in ('distributed', 'distributed.client', 'tornado', 'tornado.application'):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        stack.enter_context(_environment_kept())
         with held_back():
             own = _started(distributed, processes, tasks)
             stack.enter_context(_kept_up(own))
             client = distributed.Client(own)
             stack.callback(_close, client)
         yield client
+
+
+@contextmanager
+def _environment_kept() -> Iterator[None]:
+    """Take back in the end what Dask sets for its processes in the environment of this one."""
+    before = os.environ.copy()
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _started(distributed: Any, processes: Processes, tasks: int) -> Any:
