@@ -269,6 +269,16 @@ def test_small_short_and_unknown_forces_are_no_pushes():
     assert find_forces(stamped(100), force, WEIGHT) == ()
 
 
+def test_no_force_acts_where_nothing_is_known():
+    """Though one that grows up to a hole, seen through the kernel of a filter, fits one in it."""
+    force, rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, 3)), np.arange(400, 420)
+    force[rows, 1] += 60.0 * ((rows - 400) / 20.0) ** 2
+    force[420:450] = np.nan
+    stamps = stamped(1000, 10)
+    (found,), _ = found_with_level(stamps, force, WEIGHT, 0.2)
+    assert np.isfinite(force[(stamps >= found.start) & (stamps < found.end)]).any()
+
+
 def test_a_lasting_error_is_no_push_and_hides_none():
     force = np.tile([10.0, 0.0, 0.0], (200, 1))
     assert find_forces(stamped(200), force, WEIGHT) == ()

@@ -234,7 +234,8 @@ class _Finder:
             shapes = _smoothed(time, tried, self._half_width)
             ratios = np.sum((shapes @ whitened) ** 2, axis=1)
             ratios /= np.maximum(np.sum(shapes**2, axis=1), 1e-9)
-            ratios[tried[:, 1] - tried[:, 0] < 0.5 * self._step] = 0.0
+            in_hole = np.diff(np.searchsorted(time, tried), axis=1)[:, 0] == 0
+            ratios[in_hole | (tried[:, 1] - tried[:, 0] < 0.5 * self._step)] = 0.0
             best = int(ratios.argmax())
             if ratios[best] > ratios[0] * (1.0 + 1e-12):
                 ends = tried[best]
