@@ -367,8 +367,7 @@ def test_the_sensor_of_the_foot_that_stands_carries_the_other_foot(steps):
     for foot in instants.rig.feet:
         found = find_mounting([instants], foot)
         assert foot.below is not None
-        assert found.as_stated
-        assert 5.0 * found.error < found.next_best
+        assert found.stated == found.error < found.next_best / 5.0
 
 
 def test_where_fast_motion_leaves_a_mounting_open_the_slower_decides(walks, robot, tmp_path):

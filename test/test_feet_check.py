@@ -11,7 +11,7 @@ from izmp_dynamics.diagnosis.legs import in_air
 from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.verdict.summary import summary_of
 
-from .report_scenarios import GRAVITY, HEIGHT, MASS, bump, standing, walking, without
+from .report_scenarios import GRAVITY, HEIGHT, MASS, bump, part, standing, walking, without
 
 
 @pytest.fixture(scope='module')
@@ -176,6 +176,19 @@ def test_exchanged_feet_are_named(motion):
     assert finding.kind == 'feet_exchanged'
     assert 'feet[left_foot].wrench.topic' in finding.remedy
     assert 'feet[right_foot].wrench.topic' in finding.remedy
+
+
+@pytest.mark.parametrize('order', [1, -1])
+def test_a_small_shift_of_weight_shows_exchanged_feet_if_it_is_that_of_the_izmp(order):
+    """For half a second by 1 % of the weight; beside 2 % of noise it says nothing."""
+    sways = standing(5.0)
+    shifts = part(sways, (sways.time > 0.5) & (sways.time < 1.0))
+    left, right = [foot.normal_force for foot in shifts.feet][::order]
+    noise = 0.02 * np.random.default_rng(0).normal(size=len(left)) * (left + right)
+    for error, shown in ((0.0, order < 0), (noise, False)):
+        seen = with_forces(shifts, lambda _, error=error: [left + error, right - error])
+        kinds = [finding.kind for finding in feet_findings(seen)]
+        assert ('feet_exchanged' in kinds) == shown
 
 
 def test_a_fall_that_shifts_the_load_against_the_izmp_exchanges_no_feet():

@@ -104,11 +104,6 @@ class Mounting:
         return self.next_best >= CLEAR * self.error
 
     @property
-    def as_stated(self) -> bool:
-        """Whether it is that of the robot file."""
-        return self.sign == 1 and not self.is_turned
-
-    @property
     def refuted(self) -> bool:
         """Whether that of the robot file leaves clearly more unexplained."""
         return self.stated >= CLEAR * self.error
@@ -245,7 +240,7 @@ def _mounting_sentence(foot: str, found: Mounting | None) -> str:
         f'{ARM:g} m), the next best mounting {found.next_best:.1f} N'
     )
     if found.clear:
-        how = 'is mounted as stated' if found.as_stated else found.against_stated
+        how = found.against_stated if found.refuted else 'is mounted as stated'
         return f"The force sensor of foot '{foot}' {how}: {left}."
     refuted = f', and that of the robot file {found.stated:.1f} N: it is wrong'
     return (

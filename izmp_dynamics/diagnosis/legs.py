@@ -69,6 +69,9 @@ AGAINST = -0.7
 LEAST_SHIFT = 0.03
 """Standard deviation of the shares from which on that correlation means something [-]."""
 
+WHOLLY = 0.2
+"""Part of a smaller one by which IZMP and shares may differ if it means something, too [-]."""
+
 LEAST_TIME = 0.3
 """Time in the air that is needed to judge a foot [s]."""
 
@@ -360,6 +363,10 @@ def _load_follows(evaluation: Evaluation, one: Foot, other: Foot, stands: Flags 
         share = one.normal_force / (one.normal_force + other.normal_force)
     place, share = place[stands], share[stands]
     known = np.isfinite(place + share) & (np.abs(share) < 10.0)
-    if np.count_nonzero(known) < 10 or np.std(share[known]) < LEAST_SHIFT:
+    place, share = place[known], share[known]
+    if len(share) < 10:
         return float('nan')
-    return float(np.corrcoef(place[known], share[known])[0, 1])
+    shift, apart = np.std(share), min(np.std(place - share), np.std(place + share))
+    if shift < LEAST_SHIFT and not apart < WHOLLY * shift:
+        return float('nan')
+    return float(np.corrcoef(place, share)[0, 1])
