@@ -109,8 +109,11 @@ def _environment_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name in {*os.environ, *before}:  # no other is touched: other threads may read it
+            if name not in before:
+                del os.environ[name]
+            elif os.environ.get(name) != before[name]:
+                os.environ[name] = before[name]
 
 
 def _started(distributed: Any, processes: Processes, tasks: int) -> Any:
