@@ -105,7 +105,7 @@ class PushStatistics:
 
     @property
     def place(self) -> str:
-        """Where it acted on the link, e.g. ', on trunk at x 0, y 12, z 310 mm of it (± 9 mm)'.
+        """Where it acted on the link, e.g. ', on trunk at x 0, y 12, z 310 mm of its frame (± …)'.
 
         Empty where that is not known within `MOST_OFF`.
         """
@@ -208,7 +208,7 @@ class Gap(NamedTuple):
         since = self.stamps[-1] - round(span * NANOSECONDS)
         kept = (earlier.stamps < self.stamps[0]) & (earlier.stamps >= since)
         return Gap._make(
-            None if a is None else np.concatenate([a[kept], b])
+            None if a is None or b is None else np.concatenate([a[kept], b])
             for a, b in zip(earlier, self, strict=True)
         )
 
