@@ -175,7 +175,7 @@ def test_where_a_push_acts_on_the_named_link(walked):
     for push in result.summary.pushes:
         assert push.link == 'trunk'
         assert np.linalg.norm(push.on_link - center) < min(0.01, 2.0 * push.on_link_sigma + 0.002)
-        assert re.fullmatch(r', on trunk at x .* mm of its frame \(± .* mm\)', push.place)
+        assert re.fullmatch(r', at x .* mm in the frame of trunk \(± .* mm\)', push.place)
     known = [shove for shove in pushes if shove.start > 2.5]  # the biases are
     found = received(result.bag, '/fusion/push_on_link') if known else []
     inside = [

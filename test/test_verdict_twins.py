@@ -390,7 +390,7 @@ def test_a_running_robot_states_the_same_place_on_a_link(pushed, biped31):
     events = judged_live(pushed, robot).events
     (sentence,) = (event.sentence for event in events if event.kind == 'push')
     places = [
-        [float(number) for number in re.findall(r'[xyz] (-?\d+)', text)]
+        [float(number.replace('−', '-')) for number in re.findall(r'[xyz] (−?\d+)', text)]
         for text in (push.place, sentence)
     ]
     np.testing.assert_allclose(places[0], places[1], atol=3.0)

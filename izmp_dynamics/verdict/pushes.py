@@ -105,16 +105,18 @@ class PushStatistics:
 
     @property
     def place(self) -> str:
-        """Where it acted on the link, e.g. ', on trunk at x 0, y 12, z 310 mm of its frame (± …)'.
+        """Where its line of action is nearest to the link, e.g.
+
+        ', at x 0, y −12, z 310 mm in the frame of torso (± 9.0 mm)'.
 
         Empty where that is not known within `MOST_OFF`.
         """
         error = 2.0 * self.on_link_sigma
         if not error < MOST_OFF:
             return ''
-        parts = zip('xyz', np.round(1e3 * np.array(self.on_link)).astype(int), strict=True)
-        where = ', '.join(f'{axis} {part}' for axis, part in parts)
-        return f', on {self.link} at {where} mm of its frame (± {mm(error)})'
+        parts = zip('xyz', self.on_link, strict=True)
+        where = ', '.join(f'{axis} {plain(1e3 * part, 0)}' for axis, part in parts)
+        return f', at {where} mm in the frame of {self.link} (± {mm(error)})'
 
 
 @dataclass(frozen=True)
