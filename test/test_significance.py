@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from izmp_dynamics.verdict.errors import Background, Moves, running_mean, significance
+from izmp_dynamics.verdict.errors import Background, running_mean, significance
 
 
 def seconds(values):
@@ -53,8 +53,8 @@ def test_what_comes_in_motion_stands_out_of_motion_of_a_like_kind_alone(moves_fr
     """An event from 9.3 to 9.9 s: of motion that began shortly before too little is known."""
     values, time = noise(), seconds(noise())
     values[930:990, 1] += 2.0
-    moves = Moves(np.where(time >= moves_from, 0.04, 0.0001), 0.0)
-    assert significance(time, values, [(930, 990)], 1e-9, None, moves)[1].all() == found
+    speed = np.where(time >= moves_from, 0.04, 0.0001)
+    assert significance(time, values, [(930, 990)], 1e-9, speed=speed)[1].all() == found
 
 
 def test_two_pushes_of_different_size_do_both():

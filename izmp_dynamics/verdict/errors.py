@@ -16,7 +16,6 @@ one that walks: compared are instants of motion of a like kind.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -260,25 +259,14 @@ def means_of(values: Array, count: int, about: Mask | None = None) -> Array:
     return means
 
 
-class Moves(NamedTuple):
-    """How a robot moves at K instants.
-
-    Attributes:
-        speed: (K,) `Posture.motion` [m/s].
-        reach: so long before an event what it changed is seen, as signals are smoothed [s].
-    """
-
-    speed: Array
-    reach: float
-
-
 def significance(
     time: Array,
     values: Array,
     events: list[tuple[int, int]],
     floor: float,
     left_out: Mask | None = None,
-    moves: Moves | None = None,
+    speed: Array | None = None,
+    reach: float = 0.0,
     errors: Mask | None = None,
 ) -> tuple[Array, Mask]:
     """Judge events by the mean of the signal over each.
@@ -289,7 +277,8 @@ def significance(
         events: first and one-past-last row of each, disjoint.
         floor: smallest standard deviation per axis, in the unit of the signal.
         left_out: (K,) rows that are no background either.
-        moves: how the robot moves; without it all motion is of one kind.
+        speed: (K,) `Posture.motion` [m/s]; without it all motion is of one kind.
+        reach: so long before an event what it changed is seen, as signals are smoothed [s].
         errors: (E,) events that are errors, however large.
 
     Returns:
@@ -305,8 +294,7 @@ def significance(
         calm[first:stop] = np.nan
     sizes, elsewhere = np.full(len(events), np.nan), np.full(len(events), np.inf)
     begins = time[[first for first, _ in events]]
-    speed, reach = moves or Moves(0.0 * time, 0.0)
-    speed = np.nan_to_num(speed)
+    speed = np.zeros(len(time)) if speed is None else np.nan_to_num(speed)
     least = _like(time, begins - reach - MOTION_REACH, speed)
 
     @cache
@@ -445,5 +433,4 @@ def _standing_out(
     events = list(zip(*(edges.tolist() for edges in runs), strict=True))
     gaps = scene.columns.by_blocks(len(both), gap)
     reach = scene.averaging_time + bandwidth(scene.evaluation.filter_bandwidth)
-    moves = Moves(scene.motion, reach)
-    return significance(scene.timeline.time, gaps, events, _FLOOR, pushed, moves)
+    return significance(scene.timeline.time, gaps, events, _FLOOR, pushed, scene.motion, reach)

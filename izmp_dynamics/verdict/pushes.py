@@ -14,7 +14,7 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.results.evaluation import LinkPoses
 from izmp_dynamics.signals.matched_filter import bandwidth
-from izmp_dynamics.verdict.errors import LEAST_SIGMA, Moves, means_of, significance
+from izmp_dynamics.verdict.errors import LEAST_SIGMA, means_of, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import Scene
@@ -236,10 +236,10 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     lines = list(_lines(force, gap.moment, events))
     above = _above_feet(lines, median(scene.height))
     floor = LEAST_PART * scene.weight / LEAST_SIGMA
-    moves = Moves(gap.motion, half_width)
     sizes, stands_out = significance(
-        seconds_of(stamps), force, events, floor, moves=moves, errors=~above
-    )
+        seconds_of(stamps), force, events, floor,
+        speed=gap.motion, reach=half_width, errors=~above,
+    )  # fmt: skip
     places = _places(scene.evaluation.link, gap.on_link, events)
     pushes: list[PushStatistics] = []
     errors: list[PushStatistics] = []
