@@ -22,6 +22,7 @@ from izmp_dynamics.report.writer import ReportError as ReportError
 from izmp_dynamics.report.writer import write_report as write_report
 from izmp_dynamics.results.evaluation import Evaluation as Evaluation
 from izmp_dynamics.results.evaluation import Foot as Foot
+from izmp_dynamics.results.evaluation import LinkPoses as LinkPoses
 from izmp_dynamics.results.evaluation import SignalHealth as SignalHealth
 from izmp_dynamics.results.evaluation import Track as Track
 from izmp_dynamics.sensing.accelerometer_array import Accelerometer as Accelerometer

@@ -392,7 +392,7 @@ def test_a_mounting_that_the_motion_refutes_is_refused_though_none_is_clear(
     monkeypatch.setattr(f'{Mounting.__module__}.find_mounting', lambda segments, foot: found)
     with raising(CalibrationError, 'force_sensor_turned') as refusal:
         estimate_corrections([bag], robot, find_ft_frame=True)
-    assert 'that of the robot file 68.0' in str(refusal.value).replace('\xa0', ' ')
+    assert 'mounting in the robot file leaves 68.0' in str(refusal.value).replace('\xa0', ' ')
 
 
 def test_check_names_how_a_force_sensor_is_turned(steps, robot):

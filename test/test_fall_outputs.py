@@ -1,7 +1,9 @@
 """What subscribers to the fall alarm see."""
 
+from collections import defaultdict
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
@@ -14,7 +16,22 @@ from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.nodes.verdict_outputs import FallOutputs
 from izmp_dynamics.stability.fall_alarm import FallAlarm
 
-from .test_fall_alarm import G, balance
+from .test_fall_alarm import STEP, G, balance
+
+
+class Topic:
+    """Keeps the stamps and values that are published."""
+
+    wanted = True
+
+    def __init__(self):
+        self.published = []
+
+    def __call__(self, make, stamp):
+        self.published.append((stamp, make(stamp).data))
+
+    def numbers(self, stamp, frame, values):
+        self.published.append((stamp, values if len(values) > 1 else values[0]))
 
 
 class Publisher:
@@ -91,3 +108,24 @@ def test_an_alarm_goes_on_while_something_that_it_does_not_need_is_silent():
         health.status()
         assert health.holds('fall_alarm')
     assert topics['fall_alarm'].published == [True] * 3
+
+
+def test_the_end_of_an_alarm_is_published_once_also_while_nothing_is_known():
+    topics = defaultdict(Topic)
+    node = SimpleNamespace(
+        health=SimpleNamespace(judges=[]),
+        get_logger=lambda: SimpleNamespace(error=lambda *args, **options: None),
+        advertise=lambda topic, msgtype: topics[topic],
+    )
+    risk_topic = topics['fall_risk']
+    outputs, alarm = FallOutputs(node, Topic(), risk_topic), FallAlarm(G, 2)
+    outputs.put(0, alarm.push(balance([[0.0, 0.0]], [[2.0, 0.0]])))
+    stamps = np.round(1e9 * STEP * np.arange(1, 100)).astype(np.int64)
+    risk = alarm.push_unknown(stamps, 'no joints')
+    for row, stamp in enumerate(stamps.tolist()):
+        outputs.put(stamp, risk.select(slice(row, row + 1)))
+    said = [value for _, value in topics['fall_alarm'].published]
+    assert said == [True] * (1 + np.count_nonzero(risk.alarm)) + [False]
+    ((_, probability),) = topics['fall_probability'].published
+    ((stamp, values),) = risk_topic.published
+    assert (stamp, *values) == (0, probability, 1.0, 0.0)

@@ -265,16 +265,16 @@ def test_feet_that_measure_nothing_for_a_moment_are_compared_without_it():
     assert not [found for found in feet_findings(evaluation) if found.kind == 'feet_exchanged']
 
 
-def judged(evaluation, force):
+def judged(evaluation, force, name='mr_ad'):
     """What is found if the motion says this contact force (K, 3)."""
-    track = evaluation.tracks['mr_ad']
+    track = evaluation.tracks[name]
     wrench = np.concatenate([force, track.wrench[:, 3:]], axis=1)
-    tracks = {'mr_ad': dataclasses.replace(track, wrench=wrench)}
+    tracks = {name: dataclasses.replace(track, wrench=wrench)}
     stands = np.ones(len(force), dtype=bool)
     return list(motion_findings(dataclasses.replace(evaluation, tracks=tracks), stands))
 
 
-def test_the_mean_force_is_along_the_ground_normal(walk):
+def test_the_mean_force_is_compared_in_axes_of_the_ground(walk):
     """A root that bows by 60° turns the force in its axes; the accelerometer is right."""
     angle = np.radians(30.0 - 30.0 * np.cos(2.0 * walk.time))
     normal = np.stack([np.sin(angle), np.zeros_like(angle), np.cos(angle)], axis=1)
@@ -284,6 +284,9 @@ def test_the_mean_force_is_along_the_ground_normal(walk):
     assert not judged(bowing, force)
     found = [finding.kind for finding in judged(bowing, 0.9 * force)]
     assert found == ['mean_force']
+    (finding,) = judged(bowing, 0.9 * force, 'ir_md')
+    assert finding.key == 'mean_force[ir_md]'
+    assert finding.sentence.startswith('The mean contact force of IR-MD')
     tilted = np.roll(force, 1, axis=1)
     assert 'tilted_force' in [finding.kind for finding in judged(bowing, tilted)]
 

@@ -82,6 +82,9 @@ def test_without_the_topics_it_is_the_sole_and_said(sound, tmp_path, biped31):
     _, recording = evaluated(bag, with_imus(biped31))
     assert recording.robot.ground.source == 'sole'
     assert [found.kind for found in recording.missing] == ['not_in_bag'] * 2
+    assert [found.data['judged_by'] for found in recording.missing] == [True, True]
+    _, recording = evaluated(bag, with_imus(biped31, 'sole'))
+    assert [found.data['judged_by'] for found in recording.missing] == [False, False]
 
 
 def test_an_imu_that_is_not_on_the_foot_is_a_sentence(biped31):

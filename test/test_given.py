@@ -5,7 +5,7 @@ import pytest
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.pipeline.given import LONGEST_WAIT, GivenJoints, Result
+from izmp_dynamics.pipeline.given import CAPACITY, LONGEST_WAIT, GivenJoints, Result
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import PATIENCE
@@ -91,3 +91,12 @@ def test_joints_of_several_publishers_are_all_known(joints, rig, apart):
         (tuple(range(20)), pytest.approx(0.01)),
         (tuple(range(20, rig.model.dof)), pytest.approx(0.01)),
     ]
+
+
+def test_what_is_kept_is_bounded_although_nothing_takes_it():
+    wrench = result()
+    for k in range(1, CAPACITY + 101):
+        wrench.push(Samples.one(k * MS, np.zeros(2)))
+    assert len(wrench._values) == CAPACITY
+    wrench.forget((CAPACITY + 100) * MS)
+    assert len(wrench._values) == 1

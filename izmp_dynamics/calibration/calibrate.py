@@ -60,7 +60,7 @@ def estimate_corrections(
         groups: what may be corrected, see `parameters.GROUPS`; if None the usual ones, and a
             calibration matrix of the force sensors where that predicts held-out motion better.
         find_ft_frame: whether force sensors that are turned by right angles, or have the other
-            sign, are corrected; otherwise they are refused.
+            sign, are corrected where the motion says how; otherwise they are refused.
         payload_link: link whose mass and centre of mass are corrected; the heaviest if None.
         progress: called with the fraction that is done.
 

@@ -236,16 +236,16 @@ def _mounting_sentence(foot: str, found: Mounting | None) -> str:
             'how its sensor is turned; record some steps.'
         )
     left = (
-        f'that leaves {found.error:.1f} N of what the motion requires unexplained (moments over '
+        f'leaves {found.error:.1f} N of what the motion requires unexplained (moments over '
         f'{ARM:g} m), the next best mounting {found.next_best:.1f} N'
     )
     if found.clear:
         how = found.against_stated if found.refuted else 'is mounted as stated'
-        return f"The force sensor of foot '{foot}' {how}: {left}."
-    refuted = f', and that of the robot file {found.stated:.1f} N: it is wrong'
+        return f"The force sensor of foot '{foot}' {how}: that {left}."
+    refuted = f' The mounting in the robot file leaves {found.stated:.1f} N, so it is wrong.'
     return (
-        f"How the force sensor of foot '{foot}' is turned is not observable. For the best "
-        f'mounting, {left}{refuted if found.refuted else ""}.'
+        f"How the force sensor of foot '{foot}' is turned is not observable: the best mounting "
+        f'{left}.{refuted if found.refuted else ""}'
     )
 
 

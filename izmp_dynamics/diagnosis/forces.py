@@ -55,6 +55,9 @@ UNIT_TOLERANCE = 0.08
 GAP_TOLERANCE = 0.01
 """Median distance of IZMP and CoP from which on a calibration is suggested [m]."""
 
+LEAST_GAP = 0.001
+"""RMS of the distance of IZMP and CoP about its mean from which on a delay may explain it [m]."""
+
 LATE_GAP = 0.005
 """Distance of IZMP and CoP (RMS) from which on a delay between them is looked for [m]."""
 
@@ -425,9 +428,9 @@ def delay_of_cop(evaluation: Evaluation) -> tuple[float, float, float] | None:
     izmp, cop = (rotated(level, point[rows]) for point in points)
     squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1)
     best, zero = int(np.argmin(squares)), len(DELAYS) // 2
-    if best == zero or squares[best] > BY_DELAY * squares[zero]:
-        return None
     left, before = np.sqrt(squares[[best, zero]]).tolist()
+    if before < LEAST_GAP or squares[best] > BY_DELAY * squares[zero]:
+        return None
     return float(DELAYS[best]), left, before
 
 

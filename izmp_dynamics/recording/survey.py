@@ -46,14 +46,14 @@ def beyond_limits(model: RobotModel, middle: Array) -> tuple[str, str]:
     ]
     if not names:
         return '', ''
-    said, angles = f'Joints are beyond their limits: {list_names(names)}.', np.radians(middle)
+    sentence, angles = f'Joints are beyond their limits: {list_names(names)}.', np.radians(middle)
     too_far = (angles > upper + BEYOND_LIMIT) | (angles < lower - BEYOND_LIMIT)
     if np.nanmax(np.abs(middle)) > 2.0 * np.pi and not too_far.any():
-        return said, (
-            'In degrees all would be within them: let the driver publish radians, or state a '
-            "factor, as in positions: 'position[0:12] * 0.0174533'."
+        return sentence, (
+            'In degrees all would be within them: let the driver publish radians, or, of mapped '
+            "messages, state a factor: positions: '… * 0.0174533'."
         )
-    return said, (
+    return sentence, (
         'Are their positions in another order than their names, or their zeros others than the '
         "URDF's?"
     )

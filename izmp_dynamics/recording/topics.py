@@ -240,6 +240,9 @@ class SignalTopics:
     ) -> None:
         """Take a sensor out of the robot; one accelerometer alone takes all with it.
 
+        Without a force sensor, a ground, or the foot's IMU that says how the ground is inclined,
+        another point or another support polygon would be judged: `judged_by`.
+
         Args:
             signal: the sensor's.
             kind: identifies the reason.
@@ -261,15 +264,18 @@ class SignalTopics:
                 'angular_acceleration.method to gyro.',
                 kind=kind, signal=signal,
             )  # fmt: skip
+        source = self.robot.ground.source
+        judged_by = sensor in ('ground', 'feet') or (sensor, source) == ('foot_imus', 'feet_imus')
         self.robot = _without(self.robot, signal)
         left = {each.name for each in self.robot.signals()}
         for name in [name for name in self.uses if name not in left]:
             del self.uses[name]
         message = f'{signal}: {why}; without it {_LOST[sensor]}.'
-        remedy, data = _perhaps(key, others), {'judged_by': sensor in _JUDGED_BY}
-        if data['judged_by'] and not remedy:
-            remedy = f'To judge without it, leave {key} out of the robot file.'
-        self.missing.append(Finding(kind, level, message, remedy, data=data))
+        remedy = _perhaps(key, others)
+        if judged_by:
+            level = 'warning'
+            remedy = remedy or f'To judge without it, leave {key} out of the robot file.'
+        self.missing.append(Finding(kind, level, message, remedy, data={'judged_by': judged_by}))
 
 
 def _recorded(robot: RobotFile, topics: Collection[str]) -> RobotFile:
@@ -321,9 +327,6 @@ _LOST = {
     'accelerometers': "the angular acceleration is the gyroscope's difference quotient",
 }
 """Kind of a sensor → what there is, or is not, without it."""
-
-_JUDGED_BY = ('ground', 'feet', 'foot_imus')
-"""Those without which another point, or another support polygon, is judged."""
 
 
 def _without(robot: RobotFile, signal: str) -> RobotFile:

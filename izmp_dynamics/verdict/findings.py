@@ -155,7 +155,7 @@ def _inputs(scene: Scene) -> Iterator[Finding]:
     if scene.evaluation.damage:
         yield Finding('damaged_bag', 'warning', scene.evaluation.damage)
     for found in scene.evaluation.doubts:
-        if found.kind in ABSENT and found.level == 'warning':
+        if (found.kind in ABSENT and found.level == 'warning') or found.data.get('judged_by'):
             yield Finding(found.kind, 'warning', str(found))
 
 

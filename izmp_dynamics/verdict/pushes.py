@@ -53,7 +53,7 @@ class PushStatistics:
         point: (3,) where its line of action comes nearest to the centre of mass: ahead, to the
             left and above it [m]; NaN where it is not known.
         point_sigma: standard deviation of that [m].
-        link: the link of the robot file on which it acted; empty without one.
+        link: the link of the robot file in whose frame it is stated; empty without one.
         on_link: (3,) where its line of action comes nearest to the centre of mass of that link's
             body, in the frame of the link [m].
         on_link_sigma: standard deviation of that [m].
@@ -209,8 +209,10 @@ class Gap(NamedTuple):
             return self
         since = self.stamps[-1] - round(span * NANOSECONDS)
         kept = (earlier.stamps < self.stamps[0]) & (earlier.stamps >= since)
+        if self.on_link is not None and earlier.on_link is None:
+            earlier = earlier._replace(on_link=np.full((len(kept), 6), np.nan))
         return Gap._make(
-            None if a is None or b is None else np.concatenate([a[kept], b])
+            None if b is None else np.concatenate([a[kept], b])
             for a, b in zip(earlier, self, strict=True)
         )
 

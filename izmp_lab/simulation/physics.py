@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import Array, frozen
 from izmp_dynamics.base.errors import ShapeError, SimulationError, UnknownNameError
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_lab.walking.plan import MotionPlan
 
 
@@ -193,3 +194,24 @@ class Shove:
         heading = np.arctan2(world_R_root[1, 0], world_R_root[0, 0])
         turned = Rotation.from_euler('z', heading).apply(DIRECTIONS[self.direction])
         return Push(self.link, self.force * turned, self.start, self.duration)
+
+
+def check_sensors(file: RobotFile) -> None:
+    """Refuse a robot file whose sensors are not those that a simulation has.
+
+    Raises:
+        SimulationError: with an IMU without gravity, or a unit that is not at its frame.
+    """
+    if file.imu.gravity_removed:
+        raise SimulationError(
+            'A simulated IMU measures specific force; the robot file says '
+            'imu.gravity_removed: true, which it must not for a simulation.',
+            kind='gravity_removed', sensor='imu',
+        )  # fmt: skip
+    for unit in file.segments:
+        if any((*unit.xyz, *unit.rotation, unit.delay)):
+            raise SimulationError(
+                'A simulated unit is at its frame and not late; take xyz, rotation and delay of '
+                f'segments.{unit.link} out of the robot file, which a calibration found.',
+                kind='unit_not_at_frame', link=unit.link,
+            )  # fmt: skip

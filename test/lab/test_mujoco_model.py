@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.model.sensors import Imu
+from izmp_dynamics.model.sensors import Imu, SegmentUnit
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.physics import DIRECTIONS, Physics, Servo, Shove
 
@@ -188,6 +188,10 @@ def test_a_robot_that_cannot_be_simulated_is_refused_in_a_sentence(tmp_path):
         build_mujoco(odd_file(tmp_path, frame='imo'))
     file = dataclasses.replace(odd_file(tmp_path), imu=Imu(frame='sensor', gravity_removed=True))
     with raising(SimulationError, 'gravity_removed', sensor='imu'):
+        build_mujoco(file)
+    late = SegmentUnit('foil', 'unit', delay=0.01)
+    file = dataclasses.replace(odd_file(tmp_path), segments=(late,))
+    with raising(SimulationError, 'unit_not_at_frame', link='foil'):
         build_mujoco(file)
 
 

@@ -30,7 +30,7 @@ from izmp_dynamics.model.body_layout import (
 from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import FrameMount, RobotModel
-from izmp_lab.simulation.physics import Physics, Servo
+from izmp_lab.simulation.physics import Physics, Servo, check_sensors
 from izmp_lab.simulation.terrain import Flat, Slope, Terrain, Uneven
 
 
@@ -187,13 +187,7 @@ class SpecBuilder:
                 kind='mimic_joints',
                 robot=robot.name,
             )
-        if file.imu.gravity_removed:
-            raise SimulationError(
-                'A simulated IMU measures specific force; the robot file says '
-                'imu.gravity_removed: true, which it must not for a simulation.',
-                kind='gravity_removed',
-                sensor='imu',
-            )
+        check_sensors(file)
         self.spec = mujoco.MjSpec()
         self.spec.modelname = robot.name
         self.spec.compiler.degree = False

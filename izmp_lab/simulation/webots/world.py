@@ -25,6 +25,7 @@ from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.sensors import Accelerometer, Imu, SegmentUnit
 from izmp_dynamics.model.urdf import Urdf
+from izmp_lab.simulation.physics import check_sensors
 from izmp_lab.simulation.webots.options import DeviceNames, Options
 from izmp_lab.simulation.webots.proto import GROUND, SOLE, ProtoBuilder, StartPose, axis_angle
 from izmp_lab.simulation.webots.vrml import Document, Node, write
@@ -289,13 +290,7 @@ def make_world(
 
 
 def _check_sensors(file: RobotFile) -> None:
-    if file.imu.gravity_removed:
-        raise SimulationError(
-            "Webots' accelerometers measure specific force; the robot file says "
-            'imu.gravity_removed: true, which it must not for a simulation.',
-            kind='gravity_removed',
-            sensor='imu',
-        )
+    check_sensors(file)
     sensors: list[Imu | Accelerometer | SegmentUnit] = [
         file.imu, *file.all_accelerometers, *file.segments,
     ]  # fmt: skip
