@@ -229,6 +229,5 @@ def test_an_existing_folder_is_refused_with_the_parameter_that_replaces_it(tmp_p
         processes.start('recorder', f'output:={place}')
         assert processes.running['recorder'].wait(PATIENCE) == 2
         processes.running.clear()
-    assert f"'{place}' exists; name another place, or set overwrite:=true." in processes.log(
-        'recorder'
-    )
+    refused = f"'{place}' exists; choose another place or set overwrite:=true."
+    assert refused in processes.log('recorder')
