@@ -212,7 +212,7 @@ class Gap(NamedTuple):
         if self.on_link is not None and earlier.on_link is None:
             earlier = earlier._replace(on_link=np.full((len(kept), 6), np.nan))
         return Gap._make(
-            None if b is None else np.concatenate([a[kept], b])
+            None if a is None or b is None else np.concatenate([a[kept], b])
             for a, b in zip(earlier, self, strict=True)
         )
 
