@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import health
 from izmp_dynamics.nodes.health import ERROR, OK
 from izmp_dynamics.nodes.messages import quaternion, vector
+from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.fusing import FusionStage
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, izmp_covariance
 from izmp_dynamics.results.topics import ANY_ANGLE
 from izmp_dynamics.results.topics import TOPICS as TOPICS_OF_RESULTS
@@ -373,6 +376,15 @@ def test_fused_wrenches_have_the_covariances_of_the_replay(composed, short_bag, 
         messages = composed.unstamped[f'/fusion/{wrench}_wrench_covariance']
         found = np.reshape([message.data for message in messages], (-1, 6, 6))
         np.testing.assert_allclose(found, expected[rows], rtol=1e-9, atol=1e-12)
+
+
+def test_motion_and_feet_are_fused_only_while_somebody_asks(composed, short_bag):
+    nobody = property(lambda output: '/fusion/' not in output.topic)
+    with patch.object(Output, 'wanted', nobody), patch.object(FusionStage, 'push') as push:
+        composed.pause()
+        composed.play(short_bag)
+    assert len(composed.messages['/mr_ad/izmp']) > 50
+    push.assert_not_called()
 
 
 def margin_slope(point, corners, step=1e-6):

@@ -68,7 +68,8 @@ class GraphNode(TopicNode):
         self.receiver.handed_out = self.handed_out
         self._collected = defaultdict[str, list[tuple[int, Array]]](list)
         self._faults_before: dict[str, Faults] = {}
-        self._wanted_at = self._judged_at = time.monotonic()
+        self._asked_at = defaultdict[str, float](time.monotonic)
+        self._fuses = True
         self._former: Evaluator | None = None
         self._pause = PauseWatch()
         self._tare = Tare(self) if 'verdict' in self.task.computes else None
@@ -241,8 +242,9 @@ class GraphNode(TopicNode):
                 self.sensors.forces.steps.see('joints', stamp, q)
             if self.evaluator is not None and self.outputs.put_first(instant, self.evaluator.rig):
                 self._put_uncertain(instant)
-            if self._fusion and self.evaluator and self.outputs.verdict and not self.is_ahead:
-                fused = self._fusion.push(self.evaluator, instant)
+            fusion = self._fusion if self._fuses and not self.is_ahead else None
+            if fusion and self.evaluator and self.outputs.verdict:
+                fused = fusion.push(self.evaluator, instant)
                 self.outputs.verdict.put_fused(fused, self.evaluator.rig)
 
     def _put_later(self, piece: Evaluated) -> None:
@@ -282,17 +284,24 @@ class GraphNode(TopicNode):
         }
 
     def look_who_asks(self) -> None:
-        """Look who subscribes to pose, IR-MD and fall alarm."""
-        evaluator, now = self.evaluator, time.monotonic()
+        """Look who subscribes to pose, IR-MD, fall alarm and the fused estimate."""
+        evaluator, outputs = self.evaluator, self.outputs
         if evaluator is None:
             return
         if self.task.is_whole:
-            if self.outputs.world_wanted:
-                self._wanted_at = now
-            evaluator.locates = now - self._wanted_at < STARTUP
-        if self.outputs.judgement_wanted:
-            self._judged_at = now
-        evaluator.judges = now - self._judged_at < STARTUP
+            evaluator.locates = self._is_asked('world', outputs.world_wanted)
+        evaluator.judges = self._is_asked('judgement', outputs.judgement_wanted)
+        fuses = self._is_asked('fusion', outputs.fusion_wanted)
+        if self._fusion and fuses and not self._fuses:
+            self._fusion.reset()
+        self._fuses = fuses
+
+    def _is_asked(self, what: str, wanted: bool) -> bool:
+        """Whether anybody wants something, or did a moment ago."""
+        now = time.monotonic()
+        if wanted:
+            self._asked_at[what] = now
+        return now - self._asked_at[what] < STARTUP
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply new settings if the stage can be made with them; else state why not."""

@@ -83,6 +83,11 @@ class Outputs:
         return of_points or any(output.wanted for output in self._of_pose)
 
     @property
+    def fusion_wanted(self) -> bool:
+        """Whether anybody subscribes to what motion and feet say together."""
+        return any(self._made[name].wanted for name in self._first['fusion'] if name in self._made)
+
+    @property
     def judgement_wanted(self) -> bool:
         """Whether anybody subscribes to the fall alarm, or to the events."""
         return self.verdict is not None and self.verdict.falls.wanted
