@@ -168,19 +168,16 @@ def test_poses_that_are_missing_are_counted_and_leave_no_point(corrupted, sound_
 
 
 @pytest.mark.parametrize(
-    ('damage', 'level', 'kind'),
+    ('damage', 'kind'),
     [
-        (lambda draft, robot: draft.drop(BOARD), 'warning', 'not_in_bag'),
+        (lambda draft, robot: draft.drop(BOARD), 'not_in_bag'),
         (
             lambda draft, robot: (draft.drop(GPS), robot.pop('position')),
-            'note',
             'ground_without_position',
         ),
     ],
 )
-def test_without_the_pose_the_ground_is_the_sole_and_a_finding_states_it(
-    corrupted, damage, level, kind
-):
+def test_without_the_pose_the_ground_is_the_sole_and_a_finding_states_it(corrupted, damage, kind):
     def both(draft, robot):
         on_board(draft, robot)
         damage(draft, robot)
@@ -190,7 +187,7 @@ def test_without_the_pose_the_ground_is_the_sole_and_a_finding_states_it(
     assert outcome.status == 0
     findings = check(desk.bag, load_robot_file(desk.robot)).findings
     (found,) = (finding for finding in findings if finding.kind != 'filter')
-    assert (found.level, found.kind) == (level, kind)
+    assert (found.level, found.kind) == ('warning', kind)
     assert str(found) in outcome.out
     assert desk.report()['parameters']['ground.source'] == 'sole'
 
