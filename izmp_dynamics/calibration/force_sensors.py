@@ -206,7 +206,7 @@ def with_mountings(
 ) -> tuple[RobotFile, list[str], bool]:
     """Turn force sensors as the motion says, or its slower part if that is open; in sentences.
 
-    And whether one is turned that the motion does not say how.
+    And whether one is turned in a way that the motion leaves open.
     """
     sentences, open_ = [], False
     feet = list(robot.feet)

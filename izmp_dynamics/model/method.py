@@ -124,7 +124,7 @@ class Fusion:
     """What motion and feet say together (docs/fusion.md)."""
 
     link: str | None = setting(
-        'link on which fusion/push_on_link and the report state where the robot is pushed',
+        'link in whose frame fusion/push_on_link and the report state where a push passes',
         default=None,
     )
 

@@ -91,7 +91,7 @@ class Tare:
         }
         if not offsets:
             return False, self._refusal(self._feet)
-        said = '. '.join(
+        sentences = '. '.join(
             f"The offset of foot '{foot}' was {_listed(self._wrench(foot).offset)} and is "
             f'{_listed(offset)}'
             for foot, offset in offsets.items()
@@ -99,7 +99,8 @@ class Tare:
         keys = '; '.join(f'feet[{foot}].wrench.{_key(o)}' for foot, o in offsets.items())
         self._node.adopt(_with_offsets(self._node.robot, offsets))
         return True, (
-            f'{said}. This holds until the node ends; to keep it, state in the robot file {keys}'
+            f'{sentences}. This holds until the node ends; to keep it, state in the robot file '
+            f'{keys}'
         )
 
     def _refusal(self, feet: UnloadedFeet) -> str:

@@ -95,7 +95,7 @@ class Foot:
 
 @dataclass(frozen=True)
 class LinkPoses:
-    """The link on which it is stated where the robot is pushed, over time.
+    """The link in whose frame it is stated where pushes pass, over time.
 
     Attributes:
         name: of the link.

@@ -20,6 +20,7 @@ from izmp_dynamics.estimation.push import points_on_lines
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.results.evaluation import LinkPoses
 
 Values = tuple[Array, ...]
 
@@ -257,19 +258,18 @@ def _with_covariance(results: Evaluated, rig: Rig) -> Values | None:
 
 
 def _push_on_link(results: Evaluated, rig: Rig) -> Values | None:
-    """(K, 43) numbers of poses where pushes act on the link of the robot file, in its axes."""
+    """(K, 43) numbers of poses where pushes pass, in the frame of the link of the robot file."""
     fused, link = results.fused, rig.robot.fusion.link
     if fused is None or link is None:
         return None
     values = np.full((len(results.stamps), 43), np.nan)
     rows = fused.pushed & finite_rows(fused.external)
     if rows.any():
-        R, p = rig.model.frame_pose(link, results.joints.positions[rows])
-        near = p + R @ rig.model.center_of_link(link)
+        at = LinkPoses.of(rig.model, link, results.joints.positions[rows])
         wrench, covariance = fused.external[rows], fused.external_covariance[rows]
-        point, covariance = points_on_lines(wrench, covariance, near)
-        back = np.swapaxes(R, 1, 2)
-        values[rows] = pose_with_covariance(rotated_back(R, point - p), back @ covariance @ R)
+        point, covariance = points_on_lines(wrench, covariance, at.p + at.R @ at.center)
+        covariance = np.swapaxes(at.R, 1, 2) @ covariance @ at.R
+        values[rows] = pose_with_covariance(rotated_back(at.R, point - at.p), covariance)
     return (values,)
 
 
