@@ -146,20 +146,16 @@ class Record:
     def __len__(self) -> int:
         return len(getattr(self, self.__match_args__[0]))
 
-    def _parts(self) -> list[Any]:
-        return [getattr(self, name) for name in self.__match_args__]
-
     def select(self: Kind, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Kind:
         """Return the instants that `rows` selects: a mask (K,), indices (k,) or a slice."""
-        return type(self)(*[_selected(part, rows) for part in self._parts()])
+        return type(self)(*(_selected(getattr(self, n), rows) for n in self.__match_args__))
 
     @classmethod
     def joined(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
         """Return the instants of all parts, one after the other; there is at least one part."""
         some = [part for part in parts if len(part)] or [parts[0]]
-        if len(some) == 1:
-            return some[0]
-        return cls(*map(_joined, zip(*(part._parts() for part in some), strict=True)))
+        joined: Kind = some[0] if len(some) == 1 else _joined(some)
+        return joined
 
 
 def _selected(part: Any, rows: Any) -> Any:
@@ -173,5 +169,6 @@ def _selected(part: Any, rows: Any) -> Any:
 def _joined(parts: Sequence[Any]) -> Any:
     first = parts[0]
     if isinstance(first, Record):
-        return first.joined(parts)
+        names = first.__match_args__
+        return type(first)(*(_joined([getattr(part, name) for part in parts]) for name in names))
     return np.concatenate(parts) if isinstance(first, np.ndarray) else first

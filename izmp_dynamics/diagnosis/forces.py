@@ -382,7 +382,7 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
         return
     typical = float(np.median(np.linalg.norm(gap, axis=1)))
     constant = float(np.linalg.norm(np.median(gap, axis=0)))
-    late = tuple(delay_findings(evaluation))
+    late = tuple(delay_findings(delay_of_cop(evaluation)))
     if typical < GAP_TOLERANCE or (late and constant < CONSTANT_SHARE * typical):
         yield from late
         return
@@ -426,17 +426,18 @@ def delay_of_cop(evaluation: Evaluation) -> tuple[float, float, float] | None:
         return None
     level = evaluation.nif_R_root(rows)[:, :2]
     izmp, cop = (rotated(level, point[rows]) for point in points)
-    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1)
-    best, zero = int(np.argmin(squares)), len(DELAYS) // 2
-    left, before = np.sqrt(squares[[best, zero]]).tolist()
-    if before < LEAST_GAP or squares[best] > BY_DELAY * squares[zero]:
+    now = float(np.var(izmp - cop, axis=0).sum())
+    if now < LEAST_GAP**2:
         return None
-    return float(DELAYS[best]), left, before
+    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1)
+    best = int(np.argmin(squares))
+    if squares[best] > BY_DELAY * now:
+        return None
+    return float(DELAYS[best]), float(np.sqrt(squares[best])), float(np.sqrt(now))
 
 
-def delay_findings(evaluation: Evaluation) -> Iterator[Finding]:
-    """Name the delay of the CoP that is most of its distance from the IZMP."""
-    found = delay_of_cop(evaluation)
+def delay_findings(found: tuple[float, float, float] | None) -> Iterator[Finding]:
+    """Name the delay of the CoP that is most of its distance from the IZMP, see `delay_of_cop`."""
     if found is None or found[-1] < LATE_GAP:
         return
     delay, left, before = (1e3 * each for each in found)

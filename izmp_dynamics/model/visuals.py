@@ -5,14 +5,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 from lxml import etree
-from scipy.spatial import ConvexHull
 
 from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.rotations import from_rpy
@@ -247,21 +245,24 @@ def solid(kind: str, size: tuple[float, ...]) -> Mesh:
 
 @cache
 def _unit_solid(kind: str) -> Mesh:
-    angle = 2.0 * np.pi * np.arange(_SECTIONS) / _SECTIONS
-    x, y = np.cos(angle), np.sin(angle)
+    """Rings of points about z, joined by triangles, and a point at the middle of either end."""
+    turn = 2.0 * np.pi * np.arange(_SECTIONS) / _SECTIONS
+    round_z, levels = np.stack([np.cos(turn), np.sin(turn)], axis=1), [(1.0, -0.5), (1.0, 0.5)]
     if kind == 'box':
-        vertices = np.array(list(product((-0.5, 0.5), repeat=3)))
-    elif kind == 'cylinder':
-        vertices = np.concatenate([np.stack([x, y, 0 * x + z], axis=1) for z in (-0.5, 0.5)])
-    else:
-        rings = [np.stack([a * x, a * y, 0 * x + z], axis=1) for z, a in zip(x, y, strict=True)]
-        vertices = np.concatenate([rings[0][:1], *rings[1 : _SECTIONS // 2], -rings[0][:1]])
-    hull = ConvexHull(vertices)
-    a, b, c = np.moveaxis(vertices[hull.simplices], 1, 0)
-    inward = np.einsum('fi,fi->f', np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
-    faces: Indices = hull.simplices.astype(np.int64)
-    faces[inward] = faces[inward, ::-1]
-    return vertices, faces
+        round_z = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    elif kind == 'sphere':
+        levels = [(np.sin(a), -np.cos(a)) for a in turn[1 : _SECTIONS // 2]]
+    rings = [np.insert(radius * round_z, 2, z, axis=1) for radius, z in levels]
+    ends = [[0.0, 0.0, z] for z in ((-1.0, 1.0) if kind == 'sphere' else (-0.5, 0.5))]
+    at = np.arange(len(levels) * len(round_z)).reshape(len(levels), -1)
+    beside, below = np.roll(at, -1, axis=1), np.full_like(at[0], at.size)
+    faces = np.concatenate([
+        np.stack([at[:-1], beside[:-1], beside[1:]], axis=2).reshape(-1, 3),
+        np.stack([at[:-1], beside[1:], at[1:]], axis=2).reshape(-1, 3),
+        np.stack([beside[0], at[0], below], axis=1),
+        np.stack([at[-1], beside[-1], below + 1], axis=1),
+    ])  # fmt: skip
+    return np.concatenate([*rings, ends]), faces
 
 
 def simplified(meshes: list[Mesh], most_faces: int) -> list[Mesh]:

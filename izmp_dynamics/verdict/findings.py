@@ -15,7 +15,6 @@ from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import (
     dead_sensors,
     delay_findings,
-    feet_findings,
     motion_findings,
 )
 from izmp_dynamics.diagnosis.legs import legs_findings
@@ -79,7 +78,7 @@ def forbidding(scene: Scene) -> tuple[Finding, ...]:
     """Find what is wrong with robot file or sensors to such a degree that no verdict is true."""
     found = [*scene.evaluation.doubts]
     if not scene.foot_pose_unknown:
-        found += feet_findings(scene.evaluation, scene.stands)
+        found += scene.of_feet
         found += legs_findings(scene.evaluation, scene.stands)
         pressed = scene.stands & (scene.measured_force > USABLE_SHARE * scene.weight)
         if 'mr_ad' in scene.evaluation.tracks and scene.timeline.total(pressed) > SHORT:
@@ -145,7 +144,7 @@ def find(
         *_forces(scene),
         *_pushes(forces),
         *dead_sensors(scene.evaluation),
-        *delay_findings(scene.evaluation),
+        *delay_findings(scene.late_cop),
     ]
     return tuple(found)
 

@@ -9,7 +9,6 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
 from izmp_dynamics.base.conventions import seconds as seconds_of
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
-from izmp_dynamics.diagnosis.forces import delay_of_cop
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.results.evaluation import LinkPoses
@@ -185,7 +184,7 @@ class Gap(NamedTuple):
             return None
         known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
         motion, feet = (tracks[name].wrench for name in ('mr_ad', 'cop'))
-        if late := delay_of_cop(evaluation):
+        if late := scene.late_cop:
             time, nan = seconds_of(evaluation.stamps), np.nan
             axes = [np.interp(time + late[0], time, axis, nan, nan) for axis in feet.T]
             feet = np.stack(axes, axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, by_kind
-from izmp_dynamics.diagnosis.forces import feet_findings, motion_findings
+from izmp_dynamics.diagnosis.forces import motion_findings
 from izmp_dynamics.diagnosis.legs import LEAST_TIME
 from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile
@@ -164,7 +164,7 @@ class Recent:
         self, instants: tuple[Instant, ...], outages: tuple[Outage, ...]
     ) -> Evaluation:
         ground = Ground.joined([instant.ground for instant in instants])
-        wrenches = {'mr_ad': np.stack([instant.mr_ad for instant in instants])}
+        wrenches = {'mr_ad': np.array([instant.mr_ad for instant in instants])}
         if ground.feet.total is not None:
             wrenches['cop'] = ground.feet.total
         points, margins = ground.judge(wrenches)
@@ -174,9 +174,9 @@ class Recent:
         q = [instant.q for instant in instants if instant.q is not None]
         known = len(q) == len(instants)
         if self._com is not None and known:
-            com = self._com(np.stack(q))
+            com = self._com(np.array(q))
         nowhere = np.full(3, np.nan)
-        up = np.stack([nowhere if i.up is None else i.up for i in instants])
+        up = np.array([nowhere if i.up is None else i.up for i in instants])
         falls = [(np.nan, False) if i.fall is None else i.fall for i in instants]
         width = self._robot.filter.half_width
         judged = any(instant.fall is not None for instant in instants)
@@ -193,7 +193,7 @@ class Recent:
             normal=ground.plane.normal,
             ground_point=ground.plane.point,
             com=com,
-            link=self._link(np.stack(q)) if self._link is not None and known else None,
+            link=self._link(np.array(q)) if self._link is not None and known else None,
             up=up if np.isfinite(up).any() else None,
             fall_probability=np.array([each for each, _ in falls]) if judged else None,
             fall_alarm=np.array([raised for _, raised in falls]) if judged else None,
@@ -224,7 +224,7 @@ class Recent:
 def _of_forces(scene: Scene) -> tuple[Finding, ...]:
     """Find wrong signs, units and topics of the feet's sensors, and a tilted contact force."""
     evaluation = scene.evaluation
-    found = [*feet_findings(evaluation)]
+    found = [*scene.of_feet]
     stands = scene.stands & np.any([foot.loaded for foot in evaluation.feet], axis=0)
     if scene.timeline.total(stands) >= LEAST_TIME:  # it may hang in a gantry
         found += motion_findings(evaluation, stands)

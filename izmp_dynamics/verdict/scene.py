@@ -5,6 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.diagnosis.forces import delay_of_cop, feet_findings
 from izmp_dynamics.stability.alarm_rule import HOLD
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask, changes
@@ -57,6 +59,16 @@ class Scene(Posture):
                 may = self.spans_area & self.known(name) & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
         return judged
+
+    @cached_property
+    def of_feet(self) -> tuple[Finding, ...]:
+        """What contradicts the feet or their sensors."""
+        return tuple(feet_findings(self.evaluation, self.stands))
+
+    @cached_property
+    def late_cop(self) -> tuple[float, float, float] | None:
+        """The delay of the CoP that is most of its distance from the IZMP, see `delay_of_cop`."""
+        return delay_of_cop(self.evaluation)
 
     @cached_property
     def exchanged(self) -> Mask:
