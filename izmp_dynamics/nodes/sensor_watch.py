@@ -15,6 +15,8 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.sensor_check import ENOUGH, PROPOSAL, NormalForceWatch, check_imu
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
+from izmp_dynamics.stability.ground_plane import Sole
 
 SEEN = 10 * ENOUGH
 """Messages in which `normal_only` is looked for."""
@@ -114,17 +116,28 @@ class RecentSteps(PeriodicJudge):
         """Find how the sensors are turned, and what they read without load."""
         if given is None:
             return ()
-        # Imported in the thread that judges: it takes long, and most graphs end before.
-        from izmp_dynamics.calibration.force_sensors import judge_force_sensors
-        from izmp_dynamics.calibration.segments import cut_segments
-
         rig, kept = given
         signals = {
             name: Samples(np.array([s for s, _ in samples]), np.array([v for _, v in samples]))
             for name, samples in kept.items()
         }
+        if not _may_step(rig, signals['joints'].values):
+            return ()
+        # Imported in the thread that judges: it takes long, and most graphs end before.
+        from izmp_dynamics.calibration.force_sensors import judge_force_sensors
+        from izmp_dynamics.calibration.segments import cut_segments
+
         parts = cut_segments(rig, signals)
         return by_kind(judge_force_sensors(rig.robot, rig, parts))
+
+
+def _may_step(rig: Rig, q: Array) -> bool:
+    """Whether joint positions (T, n) hold a foot in the air, or leave that open."""
+    soles = [
+        Sole.from_polygon(*rig.model.frame_pose(foot.sole, q), foot.polygon, None)
+        for foot in rig.feet
+    ]
+    return bool(soles) and not (clearances(soles) <= CLEARANCE_WITH_FORCES).all()
 
 
 WINDOW = 1.0
