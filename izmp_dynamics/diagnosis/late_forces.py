@@ -107,13 +107,16 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
     if len(stamps) < PARTS * len(DELAYS):
         return None
     rows = np.array_split(np.arange(len(stamps)), PARTS)
+    now = [np.var((both[0] - both[1])[k, 3:], axis=0).sum() for k in rows]
+    before = float(np.sqrt(np.mean(now)))
+    if before <= LATE_GAP:
+        return None
     squares = np.stack([squares_by_delay(stamps[k], *(v[k] for v in both)) for k in rows])
     delay, sigma, others = _estimate(squares)
     apart = squares[:, :, 3:].sum(axis=2)
-    before = float(np.sqrt(apart[:, np.argmin(np.abs(DELAYS))].mean()))
     held_out = [np.interp(*pair) for pair in zip(others, [DELAYS] * PARTS, apart, strict=True)]
     after = float(np.sqrt(np.mean(held_out)))
-    sure = delay > SURE * sigma and before > LATE_GAP and after < BETTER * before
+    sure = delay > SURE * sigma and after < BETTER * before
     return LateForces(delay, sigma, before, after) if sure else None
 
 

@@ -117,7 +117,7 @@ def _margin(scene: Scene, summary: Summary) -> Plot | None:
     signals = {name: 1000.0 * tracks[name].margin for name in _in_the_plane(scene)}
     if not _any_value(signals) or judged is None:
         return None
-    signals['averaged'] = 1000.0 * scene.averaged(judged.name).margin
+    signals['averaged'] = 1000.0 * scene.averaged[judged.name].margin
     room = 1000.0 * summary.verdict.room if np.isfinite(summary.verdict.room) else 50.0
     largest = max(float(np.fmax.reduce(v, initial=-np.inf)) for v in signals.values())
     bounds = (-3.0 * room, max(largest, room))

@@ -117,7 +117,7 @@ def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackErr
         name: of the track.
         pushed: (K,) instants about a push; none if not given.
     """
-    judged = scene.judged(name)
+    judged = scene.judged[name]
     nan = float('nan')
     if name == 'cop' or not scene.cop_is_whole:
         scatter = _jumps(scene, name, judged)
@@ -126,9 +126,9 @@ def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackErr
         bias = 0.0 if name == 'cop' else _assumed_bias(scene)
         bound = float(np.hypot(usual, bias))
         return TrackError('itself', scatter, remaining, nan, nan, nan, bound, usual)
-    both = _calm(judged & scene.judged('cop'), pushed)
+    both = _calm(judged & scene.judged['cop'], pushed)
     points = [scene.evaluation.tracks[track].point for track in (name, 'cop')]
-    averages = [scene.averaged(track).point for track in (name, 'cop')]
+    averages = [scene.averaged[track].point for track in (name, 'cop')]
 
     def sizes(rows: slice) -> tuple[Array, ...]:
         """Sizes of the gap of the averaged points, of the points, and of the difference."""
@@ -386,7 +386,7 @@ def excursions_of(
     if not len(first):
         return ()
     with_cop = name != 'cop' and scene.cop_is_whole
-    cop = scene.averaged('cop').margin if with_cop else None
+    cop = scene.averaged['cop'].margin if with_cop else None
     sizes, stands_out = _standing_out(scene, name, (first, last), with_cop, pushed)
     shows_pushes = pushed is not None and name == 'mr_ad' and scene.compares_forces
     runs = [slice(*run) for run in zip(first.tolist(), last.tolist(), strict=True)]
@@ -422,8 +422,8 @@ def _standing_out(
     """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
     if not with_cop:
         return np.full(len(runs[0]), np.nan), np.zeros(len(runs[0]), dtype=bool)
-    both = scene.judged(name) & scene.judged('cop')
-    point, cop = (scene.averaged(track).point for track in (name, 'cop'))
+    both = scene.judged[name] & scene.judged['cop']
+    point, cop = (scene.averaged[track].point for track in (name, 'cop'))
 
     def gap(rows: slice) -> Array:
         off = scene.level(point[rows] - cop[rows], rows)

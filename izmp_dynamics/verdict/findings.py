@@ -298,7 +298,7 @@ def _cop_findings(
     cop = tracks.get('cop')
     if cop is None or not scene.cop_is_whole:
         return
-    others = [scene.averaged(name).margin for name in tracks if name != 'cop'][:1]
+    others = [scene.averaged[name].margin for name in tracks if name != 'cop'][:1]
     tipping: list[Excursion] = []
     margin = scene.judged_margin('cop')
     stays_up = np.ones(len(margin), dtype=np.bool_)

@@ -182,7 +182,7 @@ class Gap(NamedTuple):
         force, tracks, link = evaluation.external_force, evaluation.tracks, evaluation.link
         if force is None or not scene.compares_forces:
             return None
-        known = scene.known('mr_ad') & scene.known('cop') & ~scene.lies
+        known = scene.known['mr_ad'] & scene.known['cop'] & ~scene.lies
         motion, feet = (tracks[name].wrench for name in ('mr_ad', 'cop'))
         if late := scene.late_cop:
             time, nan = seconds_of(evaluation.stamps), np.nan

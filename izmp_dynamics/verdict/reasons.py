@@ -345,7 +345,7 @@ def why_enough(scene: Scene, track: TrackStatistics) -> str:
     if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
         return ''
     if track.error.against == 'cop' and not scene.feet_are_doubtful:
-        closest = float(np.fmin.reduce(scene.averaged('cop').margin))
+        closest = float(np.fmin.reduce(scene.averaged['cop'].margin))
         if closest >= 0:
             return (
                 ' That is less than its uncertainty, but the measured CoP stayed '

@@ -1,6 +1,7 @@
 """What the report needs of an evaluation: computed once, used by all."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,34 +30,27 @@ def label_of(name: str) -> str:
 class Scene(Posture):
     """An evaluation: ground coordinates, support and posture, and what counts of the tracks."""
 
-    def known(self, name: str) -> Mask:
-        """(K,) where a track has a value."""
-        return self._known[name]
+    @cached_property
+    def known(self) -> dict[str, Mask]:
+        """Name of a track → (K,) where it has a value."""
+
+        def known(wrench: Array) -> Any:
+            return self.columns.by_blocks(self._count, lambda rows: finite_rows(wrench[rows]))
+
+        return {name: known(track.wrench) for name, track in self.evaluation.tracks.items()}
 
     @cached_property
-    def _known(self) -> dict[str, Mask]:
-        return {name: self._known_of(name) for name in self.names}
-
-    def _known_of(self, name: str) -> Mask:
-        wrench = self.evaluation.tracks[name].wrench
-        known: Mask = self.columns.by_blocks(self._count, lambda rows: finite_rows(wrench[rows]))
-        return known
-
-    def judged(self, name: str) -> Mask:
-        """(K,) where a track counts for the verdict: a margin, a polygon, a value.
+    def judged(self) -> dict[str, Mask]:
+        """Name of a track → (K,) where it counts for the verdict: a margin, a polygon, a value.
 
         Not while the robot lies on the ground: it touches that with more than its soles. Never
         where it stands on a foot of which it is not known where it is.
         """
-        return self._judged[name]
-
-    @cached_property
-    def _judged(self) -> dict[str, Mask]:
         judged = {}
         for name, track in self.evaluation.tracks.items():
             judged[name] = np.zeros(self._count, dtype=bool)
             if not self.foot_pose_unknown and (name != 'cop' or self.cop_is_whole):
-                may = self.spans_area & self.known(name) & ~self.lies
+                may = self.spans_area & self.known[name] & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
         return judged
 
@@ -85,18 +79,11 @@ class Scene(Posture):
         """Pose of the root in a frame that is fixed to the ground."""
         return ground_fixed(self.evaluation.feet, self.timeline, self.columns)
 
-    def averaged(self, name: str) -> Averaged:
-        """A track as the tipping of the robot feels it, see `tipping`."""
-        return self._averaged[name]
-
     @cached_property
-    def _averaged(self) -> dict[str, Averaged]:
+    def averaged(self) -> dict[str, Averaged]:
+        """Name of a track → it as the tipping of the robot feels it, see `tipping`."""
         return averaged(
-            self.evaluation,
-            self.ground_fixed,
-            self.timeline,
-            {name: self.judged(name) for name in self.names},
-            self.averaging_time,
+            self.evaluation, self.ground_fixed, self.timeline, self.judged, self.averaging_time
         )
 
     @cached_property
@@ -133,5 +120,5 @@ class Scene(Posture):
 
     def judged_margin(self, name: str) -> Array:
         """(K,) margin of the averaged point [m]; NaN where the track does not count."""
-        margin: Array = np.where(self.judged(name), self.averaged(name).margin, np.nan)
+        margin: Array = np.where(self.judged[name], self.averaged[name].margin, np.nan)
         return margin

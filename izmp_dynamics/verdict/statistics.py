@@ -151,7 +151,7 @@ class PairStatistics:
 def track_statistics(scene: Scene, name: str, pushed: Mask | None = None) -> TrackStatistics:
     """Describe the track `name` of `scene`; `pushed` (K,) are instants about a push."""
     timeline = scene.timeline
-    evaluated, known = scene.judged(name), scene.known(name)
+    evaluated, known = scene.judged[name], scene.known[name]
     margin = np.where(evaluated, scene.evaluation.tracks[name].margin, np.nan)
     outside = margin < 0
     error = track_error(scene, name, pushed)
@@ -204,7 +204,7 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
     time = scene.timeline.time
     bound = margin - (error.uncertainty if error.against == 'cop' else error.usual)
     if name != 'cop' and scene.cop_is_whole and not scene.feet_are_doubtful:
-        bound = np.fmax(bound, scene.averaged('cop').margin - TOLERANCE)
+        bound = np.fmax(bound, scene.averaged['cop'].margin - TOLERANCE)
     outwards = np.maximum(-np.nan_to_num(bound, nan=0.0), 0.0)
     gained = running_sum(outwards * scene.timeline.span)
     until = np.searchsorted(time, time + scene.falls_for, side='right')
@@ -214,7 +214,7 @@ def _possible_throw(scene: Scene, name: str, margin: Array, error: TrackError) -
 
 def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
     """Compare the points of two tracks of `scene` where both have values."""
-    both = scene.known(first) & scene.known(second)
+    both = scene.known[first] & scene.known[second]
     along, related = 'plane', np.nan
     frames: tuple[AxisStatistics, ...] = ()
     if 'cop' in (first, second) and not scene.cop_is_whole:

@@ -283,7 +283,7 @@ def _evaluated_until(scene: Scene, track: TrackStatistics | None) -> float:
     """Last instant with a margin, in flight or lying [s]; NaN if that is (about) the end."""
     if track is None:
         return 0.0
-    known = np.flatnonzero(scene.judged(track.name) | scene.in_flight | scene.lies)
+    known = np.flatnonzero(scene.judged[track.name] | scene.in_flight | scene.lies)
     until = float(scene.timeline.time[known[-1]]) if len(known) else 0.0
     return until if scene.timeline.duration - until > UNKNOWN_END else np.nan
 
@@ -479,7 +479,7 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
     if raised[known[-1]]:
         calm = np.flatnonzero(~raised[: known[-1]])
         begin = time[calm[-1] + 1 if len(calm) else 0]
-        until = time[scene.known(track.name)].max(initial=-np.inf)
+        until = time[scene.known[track.name]].max(initial=-np.inf)
         if begin > until and time[known[-1]] - begin < scene.averaging_time:
             return  # without values before and after, it may be raised for a moment
         last = probable(scene, known[-1:])
@@ -488,7 +488,7 @@ def _alarmed_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
 
 def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
     """A robot that does not step has its capture point outside, or is at the edge for long."""
-    time, known = scene.timeline.time, np.flatnonzero(scene.known(track.name))
+    time, known = scene.timeline.time, np.flatnonzero(scene.known[track.name])
     end = float(time[known[-1]]) if len(known) else -np.inf
     if scene.timeline.duration - end > UNKNOWN_END:
         return
@@ -589,7 +589,7 @@ def _depth_during(
     """
     evaluation, end = scene.evaluation, push.start + push.duration
     rows, found = scene.timeline.within(push.start, end), evaluation.tracks[track.name]
-    margin = np.where(scene.judged(track.name), found.margin, np.nan)[rows]
+    margin = np.where(scene.judged[track.name], found.margin, np.nan)[rows]
     if reach is not None:
         near = scene.timeline.within(push.start - reach, end + reach)
         carries = [foot.loaded[near].any() for foot in evaluation.feet]
@@ -663,8 +663,8 @@ def _gap_elsewhere(
     if not np.isfinite(worst.cop_margin):
         return {}
     time, (begin, end) = scene.timeline.time, worst.cause_within(scene.averaging_time)
-    gap = scene.averaged(track.name).point - scene.averaged('cop').point
-    counts = scene.judged(track.name) & scene.judged('cop') & ~forces.about(scene)
+    gap = scene.averaged[track.name].point - scene.averaged['cop'].point
+    counts = scene.judged[track.name] & scene.judged['cop'] & ~forces.about(scene)
     counts &= (time < begin) | (time > end)
     size = np.where(counts, np.linalg.norm(gap, axis=1), np.nan)
     row = lowest(-size)

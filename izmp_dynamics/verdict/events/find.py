@@ -119,7 +119,7 @@ def _excursions(scene: Scene, judged: TrackStatistics, forces: ExternalForces) -
 
 def _edge(scene: Scene, name: str, found: Excursion) -> str:
     """Which edge it is, seen from the robot, where the point is farthest outside."""
-    averaged, time = scene.averaged(name), scene.timeline.time
+    averaged, time = scene.averaged[name], scene.timeline.time
     end = found.start + found.duration
     first = int(np.searchsorted(time, found.start - 1e-6))
     stop = int(np.searchsorted(time, end + 1e-6, side='right'))
