@@ -23,7 +23,7 @@ TICK = 'points[0].time_from_start.sec'
 @pytest.fixture(scope='module')
 def bag(slower, tmp_path_factory):
     """The joints are the first point of a trajectory, the IMU is the second."""
-    draft = slower.copy()
+    draft = slower.until(1.2)
     joints, imu = draft[JOINTS], draft[IMU]
     values = {
         'header.stamp': joints.stamps,

@@ -6,17 +6,15 @@ import pytest
 from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.base.vectors import FAR
 from izmp_dynamics.dynamics import kernels, mr_ad_batch
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd, mr_ad_reference
 from izmp_dynamics.model.body_layout import MASS, MULTIPLIER
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .odd_robot import urdf
 from .pinocchio_twin import ROBOTS, PinocchioTwin, pin, random_state, robot_path
 from .raising import raising
 
-STATES = 200
+STATES = 100
 
 
 def relative(a, b):
@@ -28,20 +26,6 @@ def relative(a, b):
 
 def by_name(model, values):
     return dict(zip(model.joint_names, values, strict=True))
-
-
-@pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
-def test_agrees_with_pinocchio_on_random_states(name):
-    path = robot_path(name)
-    model = load_model(path)
-    twin = PinocchioTwin(path, model)
-    mr_ad = MrAd(model)
-    rng = np.random.default_rng(7)
-    for _ in range(STATES):
-        state = random_state(rng, model.dof)
-        wrench, com = mr_ad.update(*state)
-        assert relative(wrench.as_array(), twin.contact_wrench(*state)) <= 1e-9
-        np.testing.assert_allclose(com, twin.com(state[3]), atol=1e-12)
 
 
 @pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
@@ -130,21 +114,6 @@ def test_wrench_does_not_depend_on_the_root(name):
         )
 
 
-@pytest.mark.parametrize('name', ['g1', 'biped31'])
-def test_robot_at_rest_has_its_izmp_under_its_com(name):
-    model = load_model(robot_path(name))
-    rng = np.random.default_rng(10)
-    still, zero = np.zeros(model.dof), np.zeros(3)
-    for _ in range(20):
-        up = rng.normal(size=3)
-        up /= np.linalg.norm(up)
-        q = rng.uniform(-0.5, 0.5, model.dof)
-        wrench, com = MrAd(model).update(9.80665 * up, zero, zero, q, still, still)
-        point = zero_moment_point(wrench, up, -0.8 * up, 1.0)
-        under_com = com - up * (up @ com + 0.8)
-        np.testing.assert_allclose(point, under_com, rtol=0, atol=1e-9)
-
-
 def test_the_part_below_a_link_completes_the_rest():
     """Robot = part below the ankle + all that remains, in force and moment."""
     model = load_model(robot_path('biped31'))
@@ -161,21 +130,6 @@ def test_the_part_below_a_link_completes_the_rest():
         model.joints, rest, np.concatenate(state), np.empty((len(rest), kernels.WORK)), out
     )
     np.testing.assert_allclose(out[:6] + below.as_array(), whole.as_array(), rtol=1e-9, atol=1e-9)
-
-
-def test_transformed_wrench_and_momentum_rate():
-    rng = np.random.default_rng(12)
-    wrench = ContactWrench(rng.normal(size=3), rng.normal(size=3))
-    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    p = np.array([1.0, 2.0, 3.0])
-    moved = wrench.transformed(R, p)
-    np.testing.assert_allclose(moved.force, R @ wrench.force)
-    np.testing.assert_allclose(moved.moment, R @ wrench.moment + np.cross(p, R @ wrench.force))
-    back = moved.transformed(R.T, -R.T @ p)
-    np.testing.assert_allclose(back.as_array(), wrench.as_array(), atol=1e-12)
-    standing = ContactWrench(np.array([0.0, 0.0, 98.1]), np.array([0.0, -9.81, 0.0]))
-    rate = standing.momentum_rate(10.0, np.array([0.0, 0.0, -9.81]), np.array([0.1, 0.0, 0.5]))
-    np.testing.assert_allclose(rate.as_array(), 0.0, atol=1e-12)
 
 
 ARGUMENTS = ('proper_acceleration', 'angular_velocity', 'angular_acceleration', 'q', 'qd', 'qdd')

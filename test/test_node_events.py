@@ -1,4 +1,6 @@
-"""Events of the running graph: those of the replay, with their stamps, on a latched topic."""
+"""Events and findings of the running graph: those of the replay, on a latched topic."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +9,14 @@ pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from rclpy.qos import DurabilityPolicy
 
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.nodes import recent_findings
+from izmp_dynamics.nodes.health import OK, WARN, Health
+from izmp_dynamics.nodes.recent_findings import EventTopic, RecentFindings
 from izmp_dynamics.verdict import recent
+from izmp_dynamics.verdict.events.event import Event
+from izmp_dynamics.verdict.recent import Judgement
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, LEFT
@@ -22,8 +29,8 @@ pytestmark = pytest.mark.usefixtures('ros')
 
 @pytest.fixture(scope='module')
 def bag(slower, tmp_path_factory):
-    """Two seconds of the sway; the force sensor of the left foot hangs for 0.4 s."""
-    draft = slower.copy()
+    """Of the sway; the force sensor of the left foot hangs for 0.4 s."""
+    draft = slower.until(1.6)
     hold(draft[LEFT], 0.5, 0.9)
     return draft.write(tmp_path_factory.mktemp('hangs') / 'bag')
 
@@ -83,3 +90,142 @@ def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monke
     assert np.isfinite(float(values['end']))
     up = np.stack([instant.up for instant in seen])
     np.testing.assert_allclose(np.linalg.norm(up, axis=1), 1.0)
+
+
+# ---- Findings about the last seconds: stated while they hold, with the keys of the report -------
+
+
+SECOND, START = 10**9, 1_720_000_000_000_000_000
+BIASED = Finding('biased', 'warning', 'The IZMP (MR-AD) is biased.', subject='mr_ad')
+
+
+class Judged:
+    """Stands for the last seconds: finds what a test says."""
+
+    def __init__(self):
+        self.found = ()
+        self.events = ()
+        self.newest = self.era = 0
+
+    def snapshot(self):
+        return ()
+
+    def judge(self, instants, outages):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return Judgement(self.found, self.events, START, START + round(8.0 * SECOND))
+
+
+class Published:
+    """Stands for a topic: keeps what is published."""
+
+    def __init__(self):
+        self.messages = []
+
+    def publish(self, message):
+        self.messages.append(message)
+
+
+@pytest.fixture
+def health(monkeypatch):
+    monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
+    return Health('/izmp', 'biped31', publishers=lambda topic: ['other'])
+
+
+def shows(health, key):
+    """Whether the status has a finding."""
+    return f'finding {key}' in {entry.key for entry in health.status().values}
+
+
+def test_a_finding_is_stated_while_it_holds(health):
+    judged = Judged()
+    RecentFindings(judged, health, EventTopic(Published()))
+    assert health.status().level == OK
+    judged.found = (BIASED,)
+    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
+    assert health.status().level == WARN
+    judged.found = ()
+    assert wait_until(lambda: not shows(health, 'biased[mr_ad]'))
+
+
+def test_a_judgement_that_fails_is_counted_and_tried_again(health):
+    judged = Judged()
+    judged.found = ValueError('no such thing')
+    RecentFindings(judged, health, EventTopic(Published()))
+    assert wait_until(lambda: shows(health, 'findings.raised'))
+    judged.found = (BIASED,)
+    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
+
+
+def test_each_event_is_published_once_when_it_is_over(health):
+    judged, topic = Judged(), Published()
+    RecentFindings(judged, health, EventTopic(topic))
+    push = Event(2.0, 2.25, 'push', 'Pushed from behind', size=42.0, unit='N', significance=9.0)
+    new = Event(7.8, 7.9, 'slip', 'Slides')
+    lowest = Event(3.0, 3.0, 'lowest margin', 'Smallest margin')
+    judged.events = (push, lowest, new)
+    assert wait_until(lambda: health.status() and topic.messages)
+    judged.found = (BIASED,)  # from now on the next judgement has been made
+    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
+    message, goes_on = topic.messages  # nothing more arrives, so the slip is published too
+    assert goes_on.status[0].name == 'slip'
+    assert message.header.stamp.sec == START // SECOND + 2
+    (status,) = message.status
+    assert (status.name, status.message, status.level) == ('push', 'Pushed from behind', WARN)
+    values = {entry.key: entry.value for entry in status.values}
+    assert (values['size'], values['unit'], values['significance']) == ('42', 'N', '9')
+
+
+@pytest.fixture
+def published():
+    """Publishes events of the seconds up to `last`; returns how many messages there are."""
+    topic = Published()
+    events = EventTopic(topic)
+
+    def publish(last, *found, era=0):
+        first = last - 8.0
+        seen = tuple(replace(e, begin=e.begin - first, end=e.end - first) for e in found)
+        stamps = (START + round(at * SECOND) for at in (first, last))
+        events.publish(seen, *stamps, era)
+        return len(topic.messages)
+
+    return publish
+
+
+def test_a_clock_that_is_set_back_begins_a_new_time(published):
+    """By 3 s: the first judgement in the new time has a later stamp than the last before."""
+    push = Event(7.0, 7.25, 'push', 'Pushed from behind')
+    assert published(8.0, push) == 1
+    assert published(9.0, push) == 1
+    assert published(9.5, push, era=1) == 2
+
+
+def test_two_events_in_quick_succession_are_two(published):
+    push = Event(5.0, 5.2, 'push', 'Pushed from behind')
+    again = Event(5.25, 5.4, 'push', 'Pushed from the left')
+    assert published(8.0, push, again) == 2
+    assert published(9.0, push, again) == 2
+
+
+def test_what_does_not_end_is_published_once(published):
+    fall = Event(7.0, 8.0, 'fall', 'The robot falls; the impact is not recorded')
+    assert published(8.0, fall) == 0
+    assert published(13.0, replace(fall, end=13.0)) == 1
+    assert published(18.0, replace(fall, begin=10.0, end=18.0)) == 1
+    assert published(23.0, replace(fall, begin=15.0, end=23.0)) == 1
+
+
+def test_what_may_go_on_is_published_when_nothing_more_arrives(published):
+    flight = Event(7.5, 8.0, 'flight', 'No foot carries load')
+    assert published(8.0, flight) == 0
+    assert published(8.0, flight) == 1
+    assert published(13.0, replace(flight, end=9.0)) == 1
+
+
+def test_a_fault_that_each_judgement_shifts_is_published_once(published):
+    """The times in the air of a foot whose force sensor drifts."""
+    for judged in range(5):
+        last = 8.0 + 5.0 * judged
+        offset = Event(last - 7.3, last - 0.9, 'sensor fault', 'The sensor drifts', 'left')
+        assert published(last, offset) == 1
+    assert published(last + 5.0, replace(offset, subject='right', end=last)) == 2

@@ -17,9 +17,7 @@ from izmp_dynamics.nodes import health as health_module
 from izmp_dynamics.nodes.health import AWAITED, ERROR, LEASE, OK, WARN, Health, Input
 from izmp_dynamics.nodes.parameters import (
     setting_parameters,
-    value_of,
     warn_of_unknown_parameters,
-    with_values,
 )
 from izmp_dynamics.nodes.qos import LATCHED
 from izmp_dynamics.nodes.registry import SEPARATE, has, node_class
@@ -153,14 +151,6 @@ def test_any_exception_in_the_callback_is_a_refusal(acd, error, monkeypatch):
 def test_a_node_without_a_robot_file_says_what_it_needs(acd):
     with pytest.raises(RobotFileError, match=r'needs the parameter robot.*-p robot:='):
         node_class('acd')()
-
-
-def test_values_are_changed_together(biped31):
-    changed = with_values(biped31, {'acd.window': 5, 'acd.degree': 4, 'gravity': 9.8})
-    assert value_of(changed, 'acd.window') == 5
-    assert changed.gravity == 9.8
-    with pytest.raises(RobotFileError, match='window must be odd'):
-        with_values(biped31, {'acd.window': 3, 'acd.degree': 4})
 
 
 class Given:

@@ -178,18 +178,23 @@ def assert_same(listener, topic, stamps, values):
     assert len(listener.messages[topic]) == len(messages)
 
 
+LIVE = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)]
+
+
+def live(folder, *options, **limits):
+    """Run `izmp live` in a process of its own, as it owns the ROS context."""
+    return subprocess.run(
+        [*LIVE, *map(str, options)], env=Processes(folder).environment, cwd=ROOT,
+        capture_output=True, text=True, timeout=600, **limits,
+    )  # fmt: skip
+
+
 def test_live_plays_records_and_the_recording_can_be_replayed(short_bag, biped31, tmp_path):
-    """In a process of its own, as it owns the ROS context."""
     from izmp_dynamics.bags.messages import pose_batch
     from izmp_dynamics.evaluate import replay
 
     bag = tmp_path / 'live'
-    done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(short_bag), '--robot',
-         str(ROBOT), '--record', str(bag), '--rate', '2'],
-        env=Processes(tmp_path).environment,
-        cwd=ROOT, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+    done = live(tmp_path, short_bag, '--record', bag, '--rate', '2')
     assert done.returncode == 0, done.stderr
     assert 'outside the support polygon 0.0% of the time' in done.stdout
     with BagReader(bag) as reader:
@@ -208,22 +213,21 @@ def test_a_playback_that_is_interrupted_ends_with_summary_and_recording(walk, tm
     from geometry_msgs.msg import PointStamped
 
     bag = tmp_path / 'bag'
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk)]
     with Processes(tmp_path) as processes, probe(processes) as node:
         listener = Listener(node, {'/mr_ad/izmp': PointStamped})
-        live = subprocess.Popen(
-            [*command, '--robot', str(ROBOT), '--record', str(bag), '--rate', '0.1'],
+        process = subprocess.Popen(
+            [*LIVE, str(walk), '--record', str(bag), '--rate', '0.1'],
             env=processes.environment, cwd=ROOT,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         )  # fmt: skip
         try:
             assert wait_until(lambda: len(listener.messages['/mr_ad/izmp']) > 50)
-            live.send_signal(signal.SIGINT)
-            said = live.communicate(timeout=PATIENCE)[0]
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=PATIENCE)[0]
         finally:
-            live.kill()
-    assert live.returncode == 0, said
+            process.kill()
+    assert process.returncode == 0, said
     assert 'Interrupted.\nPoints: ' in said
     assert 'Traceback' not in said
     with BagReader(bag) as reader:
@@ -240,12 +244,7 @@ def test_a_recording_of_which_nothing_comes_out_is_an_error(short_bag, tmp_path)
             writer.add_raw_topic(name, reader.topics[name].msgtype, 'default')
         for message in reader.messages(topics):
             writer.write_raw(message.topic, message.received, bytes(message.raw))
-    done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(bag), '--robot',
-         str(ROBOT), '--quiet', '--rate', '5'],
-        env=Processes(tmp_path).environment,
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+    done = live(tmp_path, bag, '--quiet', '--rate', '5')
     assert done.returncode == 1
     assert 'No results. No messages on /joint_states.' in done.stderr
     assert 'Traceback' not in done.stderr
@@ -254,12 +253,10 @@ def test_a_recording_of_which_nothing_comes_out_is_an_error(short_bag, tmp_path)
 def test_live_goes_on_when_the_disk_is_full(walk, tmp_path):
     """And ends with a status that says so, and with the place of what was recorded."""
     bag = tmp_path / 'live' / 'bag'
-    done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', str(walk), '--robot',
-         str(ROBOT), '--record', str(bag), '--rate', '5', '--quiet'],
-        env=Processes(tmp_path).environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
-        cwd=ROOT, capture_output=True, text=True,
+    limit = (1_000_000, 1_000_000)
+    done = live(
+        tmp_path, walk, '--record', bag, '--rate', '5', '--quiet',
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
     )  # fmt: skip
     assert done.returncode == 1
     assert 'IZMP (MR-AD)' in done.stdout
@@ -274,19 +271,18 @@ def test_live_goes_on_when_the_disk_is_full(walk, tmp_path):
 
 def test_live_says_what_it_waits_for_and_ends_in_good_order(tmp_path):
     """Nobody publishes anything; a service manager ends it, or Ctrl-C."""
-    command = [sys.executable, '-m', 'izmp_dynamics.cli.main', 'live', '--robot', str(ROBOT)]
     log = tmp_path / 'said'
     with log.open('w') as said:
-        live = subprocess.Popen(
-            command, env=Processes(tmp_path).environment, cwd=ROOT, stdout=said, stderr=said
+        process = subprocess.Popen(
+            LIVE, env=Processes(tmp_path).environment, cwd=ROOT, stdout=said, stderr=said
         )
     try:
         waiting = 'Waiting for /joint_states, /imu'
-        wait_until(lambda: waiting in log.read_text() or live.poll() is not None)
+        wait_until(lambda: waiting in log.read_text() or process.poll() is not None)
         assert waiting in log.read_text(), log.read_text()
-        live.send_signal(signal.SIGTERM)
-        assert live.wait(PATIENCE) == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
     finally:
-        live.kill()
+        process.kill()
     assert 'No results. No messages on /joint_states, /imu,' in log.read_text()
     assert 'Traceback' not in log.read_text()

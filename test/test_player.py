@@ -122,9 +122,9 @@ def test_the_graph_in_one_process_listens_for_all(node, biped31):
         assert recorded.missing() == [('recorder', topic) for topic in played]
 
 
-def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_path):
+def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound_bag):
     pytest.importorskip('rosbags', reason='the player reads with rosbags')
-    player = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31)
+    player = BagPlayer(node, sound_bag, biped31)
     names = [name for name in GRAPH if name != 'acd']
     listeners = Listeners(node, biped31, [biped31.accelerometers[0].topic])
     with separate(names):
@@ -137,13 +137,13 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound, tmp_pat
     assert 'acd (joint_states, imu, ' in str(raised.value)
 
 
-def test_a_graph_that_starts_is_waited_for(node, biped31, sound, tmp_path, monkeypatch):
+def test_a_graph_that_starts_is_waited_for(node, biped31, sound_bag, monkeypatch):
     """Its first start compiles for minutes; the node is there, and does not listen yet."""
     pytest.importorskip('rosbags', reason='the player reads with rosbags')
     monkeypatch.setattr(player, 'ANNOUNCED_FIRST', 0.05)
     log = Mock()
     monkeypatch.setattr(node, 'get_logger', lambda: log)
-    played, stop = BagPlayer(node, sound.write(tmp_path / 'bag'), biped31), threading.Event()
+    played, stop = BagPlayer(node, sound_bag, biped31), threading.Event()
     starts = node_class('composed')(overrides=[Parameter('autostart', value=False)])
     with ThreadPoolExecutor() as threads:
         waits = threads.submit(played.wait_for_listeners, stop, patience=0.0)
@@ -169,7 +169,7 @@ FOOT, JOINTS = '/l_foot/wrench', '/joint_states'
 
 
 @pytest.fixture
-def played(sound, biped31, tmp_path, monkeypatch):
+def played(sound_bag, biped31, tmp_path, monkeypatch):
     """Make a player of the messages of a recording that a function keeps, and play them."""
     now = [0.0]
     time = SimpleNamespace(
@@ -178,8 +178,8 @@ def played(sound, biped31, tmp_path, monkeypatch):
     monkeypatch.setattr(player, 'time', time)
 
     def play(keeps, pass_time=lambda stamp: None):
-        whole, some = sound.write(tmp_path / 'whole'), tmp_path / 'some'
-        with BagReader(whole) as reader, BagWriter(some) as writer:
+        some = tmp_path / 'some'
+        with BagReader(sound_bag) as reader, BagWriter(some) as writer:
             counts = dict.fromkeys(reader.topics, 0)
             for name, topic in reader.topics.items():
                 writer.add_raw_topic(name, topic.msgtype, 'default')

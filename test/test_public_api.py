@@ -144,14 +144,25 @@ def test_the_example_runs_on_a_recording(sway, tmp_path, monkeypatch):
 
 
 def test_the_evaluation_has_the_numbers_of_the_replay(sway, biped31, result, tmp_path):
-    replayed = replay(sway[1], biped31, tmp_path / 'out')
+    """And the progress reaches the end; frames and wrenches are those of the odd robot's test."""
+    fractions = []
+    replayed = replay(sway[1], biped31, tmp_path / 'out', progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0, abs=0.01)
     with BagReader(replayed.bag) as bag:
         (batch,) = bag.batches(['/mr_ad/izmp'], 1e9)
         written = pose_batch(batch['/mr_ad/izmp'])
+        types = {name: topic.msgtype for name, topic in bag.topics.items()}
+        assert bag.damage is None
     track = result.tracks['mr_ad']
     np.testing.assert_array_equal(result.stamps[track.valid], written.stamps)
     np.testing.assert_array_equal(track.point[track.valid], written.positions)
     assert result.missing + result.notes == (*replayed.summary.missing, *replayed.summary.notes)
+    assert types['/tf'] == types['/tf_static'] == 'tf2_msgs/msg/TFMessage'
+    assert types['/robot_description'] == 'std_msgs/msg/String'
+    assert types['/joint_kinematics'] == 'trajectory_msgs/msg/JointTrajectory'
+    assert types['/support_polygon'] == 'geometry_msgs/msg/PolygonStamped'
+    assert types['/odom'] == 'nav_msgs/msg/Odometry'
 
 
 def test_a_mask_says_where_there_is_a_point(result):

@@ -39,7 +39,7 @@ POINT = 'geometry_msgs/msg/PointStamped'
 TEXT = 'std_msgs/msg/String'
 
 FUZZ = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -155,7 +155,7 @@ def test_an_empty_bag_holds_nothing(tmp_path):
 # -- spans ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(st.integers(0, 3 * 10**9), st.booleans()), min_size=1, max_size=60),
     st.floats(0.001, 10),
@@ -559,6 +559,3 @@ def test_any_metadata_is_survived(tmp_path_factory, text, key):
     head = 'rosbag2_bagfile_information:\n  ' if key else ''
     (path / 'metadata.yaml').write_text(head + text, 'utf-8', errors='replace')
     assert len(everything(path)[0]) == 3
-
-
-# -- a robot ----------------------------------------------------------------------------------

@@ -272,25 +272,20 @@ def test_the_subscription_that_receives_stays(acd, first_is_dead):
     assert reception.subscription is (second if first_is_dead else first)
 
 
-def lost(numbers, publishers=1):
-    """How many messages are missed among these numbers."""
+@pytest.mark.parametrize(
+    ('numbers', 'publishers', 'missed'),
+    [
+        ([7, 8, 9], 1, []),
+        ([7, 9, 10, 14], 1, [1, 3]),
+        ([7, 8, 1, 2], 1, []),  # the publisher is started again
+        ([7, 1000, 8], 2, []),
+        ([None, None], 1, []),
+    ],
+)
+def test_gaps_in_the_numbers_of_one_publisher_are_counted(numbers, publishers, missed):
     found = []
     losses = Losses(lambda: publishers, found.append)
     for number in numbers:
         losses.see({'publication_sequence_number': number})
-    return found
-
-
-def test_gaps_are_counted():
-    assert lost([7, 8, 9]) == []
-    assert lost([7, 9, 10, 14]) == [1, 3]
-
-
-def test_a_publisher_that_is_started_again_loses_nothing():
-    assert lost([7, 8, 1, 2]) == []
-
-
-def test_several_publishers_and_no_numbers_show_nothing():
-    assert lost([7, 1000, 8], publishers=2) == []
-    assert lost([None, None]) == []
-    Losses(lambda: 1, lambda number: None).see({})
+    losses.see({})
+    assert found == missed

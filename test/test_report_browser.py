@@ -22,7 +22,7 @@ def tab(tmp_path_factory):
     hostile = replace(evaluation, robot=EVIL, feet=(replace(left, name=EVIL), right))
     tracks = {**hostile.tracks, EVIL: replace(hostile.tracks['mr_ad'], name=EVIL)}
     path = write_report(replace(hostile, tracks=tracks), tmp_path_factory.mktemp('page')).html
-    with chromium() as tab:
+    with chromium(width=900, height=700) as tab:  # fewer pixels are drawn faster
         tab.open(path.as_uri())
         tab.run('window.player.then((parts) => { window.parts = parts; })')
         yield tab

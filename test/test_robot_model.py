@@ -12,6 +12,7 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.link_transforms import LinkTransforms
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.stability.sole_motion import sole_motion
 from izmp_lab.simulation.mujoco.spec import mass_moments
 
 from .conftest import REPOSITORY
@@ -127,17 +128,6 @@ def test_poses_and_moments_of_bodies_are_those_of_their_frames():
         model.body_poses(np.zeros((2, model.dof)))
 
 
-def test_a_joint_sits_on_its_parent_body_where_the_body_is_at_rest():
-    model = load_model(robot_path('biped31'))
-    R, p = model.body_poses(np.zeros(model.dof))
-    for body in range(1, len(model.bodies)):
-        mount = model.joint_mount(body)
-        assert mount.body < body
-        np.testing.assert_allclose(R[mount.body] @ mount.body_R_frame, R[body], atol=1e-14)
-        origin = p[mount.body] + R[mount.body] @ mount.p_frame_in_body
-        np.testing.assert_allclose(origin, p[body], atol=1e-14)
-
-
 def test_a_part_depends_on_the_joints_between_it_and_the_root():
     model = load_model(robot_path('biped31'))
     names = np.array(model.joint_names)
@@ -149,27 +139,6 @@ def test_a_part_depends_on_the_joints_between_it_and_the_root():
     odd = load_model(ODD_ROBOT)
     assert odd.part('tip').joints_that_move_mass().tolist() == [True, True]  # slide, and its mimic
     assert odd.part('wheel').joints_that_move_mass().tolist() == [False, True]
-
-
-@pytest.mark.parametrize('robot', [ODD_ROBOT, 'biped31', 'talos'])
-@pytest.mark.parametrize('which_root', [0, -1])
-def test_chained_transforms_are_the_frame_poses(robot, which_root):
-    source = robot if robot.startswith('\n<') else robot_path(robot)
-    model = load_model(source, root=load_model(source).frame_names[which_root])
-    q = np.random.default_rng(2).uniform(-1, 1, (3, model.dof))
-    transforms = LinkTransforms(model)
-    poses = dict(zip(transforms.moving, np.moveaxis(transforms.poses(q), 1, 0), strict=True))
-    for names, pose in zip(transforms.fixed, transforms.fixed_poses, strict=True):
-        poses[names] = np.tile(pose, (3, 1))
-    R = {model.root: Rotation.identity(3)}
-    p = {model.root: np.zeros((3, 3))}
-    for segment in model.tree.segments:
-        pose = poses[segment.parent, segment.link]
-        R[segment.link] = R[segment.parent] * Rotation.from_quat(pose[:, 3:])
-        p[segment.link] = p[segment.parent] + R[segment.parent].apply(pose[:, :3])
-        expected_R, expected_p = model.frame_pose(segment.link, q)
-        np.testing.assert_allclose(R[segment.link].as_matrix(), expected_R, atol=1e-12)
-        np.testing.assert_allclose(p[segment.link], expected_p, atol=1e-12)
 
 
 def test_an_unknown_joint_position_makes_its_pose_unknown_alone():
@@ -206,3 +175,28 @@ def test_a_root_that_is_no_link_is_answered_with_the_urdfs_own(root, choices):
         load_model(REPOSITORY / 'robots' / 'biped31' / 'biped31.urdf', root)
     assert choices in str(refusal.value)
     assert "own root is 'pelvis'" in str(refusal.value)
+
+
+# ---- The root while a sole rests ----------------------------------------------------------------
+
+
+def test_the_root_moves_as_a_sole_at_rest_demands(biped31):
+    """A root that moves about a fixed sole: its φ and ω, differenced in the world."""
+    model, random = load_model(biped31.urdf_path), np.random.default_rng(3)
+    q0, qd, qdd = random.normal(size=(3, 1, model.dof))
+
+    def positions(t):
+        return q0 + t * qd + 0.5 * t**2 * qdd
+
+    def in_sole(t):
+        R, p = model.frame_pose('l_sole', positions(t)[0])
+        return R.T, -R.T @ p
+
+    motion = sole_motion(model, 'l_sole', np.ones((3, 2)), positions)
+    phi, omega = motion.root_at_rest(9.81)
+    step = 1e-4
+    (R0, p0), (R, p), (R1, p1) = (in_sole(t) for t in (-step, 0.0, step))
+    acceleration = R.T @ ((p1 - 2.0 * p + p0) / step**2)
+    np.testing.assert_allclose(phi[0], acceleration + 9.81 * R.T[:, 2], atol=2e-4)
+    turning = Rotation.from_matrix(R0.T @ R1).as_rotvec() / (2.0 * step)
+    np.testing.assert_allclose(omega[0], turning, atol=1e-4)

@@ -1,11 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.spatial.transform import Rotation
 
-from izmp_dynamics.base.conventions import finite_rows, frozen, mean_of_corners
+from izmp_dynamics.base.conventions import frozen
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import (
     angles,
@@ -114,22 +111,3 @@ def test_far_angles_and_what_is_no_number():
     far = [1e7, -3e15, 1.7e308]
     np.testing.assert_allclose(evaluated(of_each, far), np.stack([np.sin(far), np.cos(far)], 1))
     assert np.isnan(evaluated(of_each, [np.nan, np.inf, -np.inf])).all()
-
-
-NUMBERS = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([np.nan, np.inf, -np.inf]))
-
-
-@given(
-    arrays(float, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6), elements=NUMBERS)
-)
-def test_finite_rows(values):
-    np.testing.assert_array_equal(finite_rows(values), np.isfinite(values).all(axis=1))
-
-
-@pytest.mark.parametrize('corners', [1, 4, 5])
-def test_mean_of_corners(corners):
-    values = np.random.default_rng(0).normal(size=(20, corners, 3))
-    values[3, 0, 1] = np.nan
-    before = values.copy()
-    np.testing.assert_array_equal(mean_of_corners(values), values.mean(axis=1))
-    np.testing.assert_array_equal(values, before)

@@ -35,9 +35,9 @@ def placed(robot_yaml, tmp_path):
     return make
 
 
-def test_a_sole_that_is_placed_is_a_sole_like_any_other(placed, biped31, sway, tmp_path):
+def test_a_sole_that_is_placed_is_a_sole_like_any_other(placed, biped31, sound_bag, tmp_path):
     robot = placed()
-    expected, found = evaluate_bag(sway[1], biped31), evaluate_bag(sway[1], robot)
+    expected, found = evaluate_bag(sound_bag, biped31), evaluate_bag(sound_bag, robot)
     for foot, other in zip(found.feet, expected.feet, strict=True):
         np.testing.assert_allclose(foot.sole, other.sole, atol=1e-12)
     for name, track in expected.tracks.items():

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import shapely
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull, QhullError
@@ -12,7 +11,6 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import ShapeError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.feet import hull_area
 from izmp_dynamics.report.page import cards
 from izmp_dynamics.stability.support_polygon import (
     margin,
@@ -96,16 +94,6 @@ def test_the_polygon_is_that_of_qhull_counter_clockwise(corners):
     assert {tuple(corner) for corner in polygon} <= {tuple(corner) for corner in corners}
 
 
-def test_the_hull_closes_the_gap_between_the_feet():
-    corners = np.concatenate([SQUARE + np.array([0.0, 0.15]), SQUARE - np.array([0.0, 0.15])])
-    polygon = support_polygon(corners)
-    assert ConvexHull(polygon).volume == pytest.approx(0.2 * 0.4)
-    assert len(polygon) == 4
-    assert margin(polygon, np.zeros(2)) == pytest.approx(0.1)
-    assert margin(polygon, np.array([0.0, 0.25])) == pytest.approx(-0.05)
-    assert margin(polygon, np.array([0.13, 0.24])) == pytest.approx(-0.05)  # beyond a corner
-
-
 @pytest.mark.parametrize(
     'corners',
     [
@@ -121,15 +109,6 @@ def test_the_hull_closes_the_gap_between_the_feet():
 )
 def test_without_area_or_knowledge_there_is_no_polygon(corners):
     assert support_polygon(corners) is None
-
-
-@given(st.tuples(*[st.floats(-1.0, 1.0)] * 3).map(np.array))
-def test_axes_of_the_plane_are_a_right_handed_frame(direction):
-    assume(np.linalg.norm(direction) > 1e-3)
-    normal = direction / np.linalg.norm(direction)
-    frame = np.vstack([plane_axes(normal), normal])
-    np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-9)
-    assert np.linalg.det(frame) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize('axis', [*np.eye(3), *-np.eye(3)], ids=['x', 'y', 'z', '-x', '-y', '-z'])
@@ -211,18 +190,6 @@ def test_without_feet_there_are_no_margins():
         (np.zeros((3, 3)),), (), np.zeros((3, 0), bool), np.tile([0, 0, 1.0], (3, 1))
     )
     assert np.isnan(result).all()
-
-
-@pytest.mark.parametrize('count', [3, 4, 7, 40])
-def test_the_area_is_that_of_shapely(count):
-    points = np.random.default_rng(count).uniform(-2.0, 2.0, (count, 2))
-    area = shapely.MultiPoint(points).convex_hull.area
-    assert hull_area(map(tuple, points.tolist())) == pytest.approx(area, rel=1e-12)
-
-
-@pytest.mark.parametrize('points', [[], [(1, 2)], [(0, 0), (1, 2), (2, 4)], [(1, 2)] * 4])
-def test_what_spans_nothing_has_no_area(points):
-    assert hull_area(points) == 0.0
 
 
 # ---- Soles that overlap -------------------------------------------------------------------------
@@ -341,19 +308,6 @@ def test_a_wrench_seen_from_a_frame_is_brought_back_by_its_pose(load, R, p):
     back = wrench.seen_from(R, p).transformed(R, p)
     size = 1.0 + np.abs(wrench.as_array()).max() * (1.0 + np.abs(p).max())
     assert np.abs(back.as_array() - wrench.as_array()).max() <= 1e-13 * size
-
-
-def test_a_force_through_a_point_of_the_ground_has_its_point_there():
-    contact, force = np.array([0.3, -0.2, -0.9]), np.array([10.0, -20.0, 300.0])
-    wrench = ContactWrench(force, np.cross(contact, force) + np.array([0.0, 0.0, 7.0]))
-    point = zero_moment_point(wrench, UP, np.array([5.0, 5.0, -0.9]), 1.0)
-    np.testing.assert_allclose(point, contact, atol=1e-14)
-
-
-def test_paper_equations_21_and_22_on_level_ground_through_the_reference_point():
-    F, M = np.array([12.0, -7.0, 270.0]), np.array([30.0, -11.0, 4.0])
-    point = zero_moment_point(ContactWrench(F, M), UP, np.zeros(3), 1.0)
-    np.testing.assert_allclose(point, [-M[1] / F[2], M[0] / F[2], 0.0], rtol=1e-15)
 
 
 @pytest.mark.parametrize(

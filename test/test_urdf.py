@@ -36,9 +36,7 @@ def at(name, line):
 
 NOT_A_URDF = {
     'empty': (b'', 'empty'),
-    'blank': (b' \n\t\n', 'empty'),
     'binary': (bytes(range(256)) * 4, 'binary'),
-    'binary mesh': (b'solid part' + bytes(70) + b'\x10\0\0\0', 'binary'),
     'plain text': (b'robot: small', 'invalid_xml'),
     'truncated': (SMALL_ROBOT[:400].encode(), 'invalid_xml'),
     'unclosed element': (corrupted(('</inertial>', '')).encode(), 'invalid_xml'),
@@ -48,7 +46,6 @@ NOT_A_URDF = {
     'web page': (b'<!DOCTYPE html>\n<html><body><br>404</body></html>', 'web_page'),
     'web page, well-formed': (b'<html><body/></html>', 'other_format'),
     'SDF': (b'<sdf version="1.7"><model/></sdf>', 'other_format'),
-    'MJCF': (b'<mujoco><worldbody/></mujoco>', 'other_format'),
     'xacro element': (
         f'<robot name="r" xmlns:xacro="{XACRO}"><xacro:include filename="x"/></robot>'.encode(),
         'xacro',
@@ -84,15 +81,12 @@ BAD_ELEMENT = {
     'unnamed joint': (corrupted(('<joint name="hip"', '<joint')), 'missing_attribute',
                       'a <joint> (line 18)'),
     'duplicate link': (extended('<link name="thigh"/>'), 'repeated_name', at('thigh', 29)),
-    'duplicate link in one line': (extended('<link name="x"/><link name="x"/>'), 'repeated_name',
-                                   at('x', 29)),
     'duplicate joint': (
         extended('<joint name="hip" type="fixed"><parent link="sole"/><child link="x"/></joint>'),
         'repeated_name',
         at('hip', 29),
     ),
     'missing parent': (corrupted(('<parent link="base"/>', '')), 'missing_element', at('hip', 18)),
-    'missing child': (corrupted(('<child link="thigh"/>', '')), 'missing_element', at('hip', 18)),
     'parent without link': (corrupted(('<parent link="base"/>', '<parent/>')), 'missing_attribute',
                             at('hip', 20)),
     'two parents in a joint': (
@@ -109,8 +103,6 @@ BAD_ELEMENT = {
     'mass as in SDF': (corrupted(('<mass value="2"/>', '<mass>2</mass>')), 'missing_attribute',
                        at('base', 6)),
     'mass in words': (corrupted(('value="2"', 'value="two"')), 'not_a_number', at('base', 6)),
-    'mass with comma': (corrupted(('value="2"', 'value="2,5"')), 'not_a_number', at('base', 6)),
-    'mass not a number': (corrupted(('value="2"', 'value="nan"')), 'not_a_number', at('base', 6)),
     'infinite mass': (corrupted(('value="2"', 'value="inf"')), 'not_finite', at('base', 6)),
     'huge mass': (corrupted(('value="2"', 'value="1e300"')), 'number_too_large', at('base', 6)),
     'Python number': (corrupted(('value="2"', 'value="2_000"')), 'not_a_number', at('base', 6)),
@@ -118,7 +110,6 @@ BAD_ELEMENT = {
     'missing moment': (corrupted((' izz="0.04"', '')), 'missing_attribute', at('base', 7)),
     'axis without xyz': (corrupted(('<axis xyz="0 1 0"/>', '<axis/>')), 'missing_attribute',
                          at('hip', 22)),
-    'axis too short': (corrupted(('"0 1 0"', '"0 1"')), 'wrong_length', at('hip', 22)),
     'axis not a number': (corrupted(('"0 1 0"', '"0 nan 0"')), 'not_a_number', at('hip', 22)),
     'origin too long': (corrupted(('xyz="0 0 -0.1"', 'xyz="0 0 0 1"')), 'wrong_length',
                         at('hip', 19)),

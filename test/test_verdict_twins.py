@@ -94,13 +94,13 @@ def test_noisy_encoders_leave_the_verdict_and_are_named(made):
     assert 'crosses the edge' in summary.remarks[0]
 
 
-@pytest.mark.parametrize('half_width', [0.08, 0.04, 0.02, 0.01])
+@pytest.mark.parametrize('half_width', [0.08, 0.02])
 def test_the_verdict_does_not_flip_with_the_filter(made, half_width):
     filtered = made(f'noisy at {half_width}', noisy_encoders(), half_width=half_width)
     assert filtered.verdict.state == made('noisy', noisy_encoders()).verdict.state == 'stable'
 
 
-@pytest.mark.parametrize('end', [2.0, 4.0, 6.0])
+@pytest.mark.parametrize('end', [2.0, 4.0])
 def test_the_verdict_does_not_flip_with_the_length_of_the_log(made, end):
     shorter = made(f'noisy until {end}', together(noisy_encoders(), until(end)))
     assert shorter.verdict.state == made('noisy', noisy_encoders()).verdict.state == 'stable'
@@ -310,7 +310,7 @@ def test_a_push_is_in_the_headline_and_no_background_of_its_own(pushed, biped31)
     assert summary.verdict.uncertainty < 0.002  # what the push does to the gap is no error
 
 
-@pytest.mark.parametrize('end', [1.3, 1.35, 1.4, 1.45])
+@pytest.mark.parametrize('end', [1.3, 1.45])
 def test_the_end_of_a_recording_that_is_about_to_show_a_fall_is_open(fall, biped31, end):
     verdict = summary_of(twin(fall, biped31, until(end))).verdict
     assert (verdict.state, verdict.reason) == ('unclear', 'open_end')

@@ -128,41 +128,6 @@ def test_the_urdf_is_what_its_script_writes():
     assert (FOLDER / 'biped31.urdf').read_text(encoding='utf-8') == script.urdf()
 
 
-def test_31_joints_without_findings(model):
-    assert model.dof == 31
-    assert model.total_mass == pytest.approx(27.6, abs=1e-12)
-    assert model.problems == ()
-    for part, joints in (('hip', 6), ('knee', 2), ('ankle', 4), ('waist', 3), ('neck', 2),
-                         ('shoulder', 6), ('elbow', 2), ('wrist', 6)):  # fmt: skip
-        assert sum(part in name for name in model.joint_names) == joints
-
-
-def test_left_and_right_are_mirror_images(model):
-    zero = np.zeros(model.dof)
-    for name in model.frame_names:
-        if name.startswith('l_'):
-            _, left = model.frame_pose(name, zero)
-            _, right = model.frame_pose('r' + name[1:], zero)
-            assert np.allclose(right, left * [1, -1, 1], atol=1e-15)
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-0.3, 0.3, model.dof)
-    assert np.allclose(model.com(mirrored(model, q)), model.com(q) * [1, -1, 1], atol=1e-12)
-    limits = np.where(keeps_sense(model), model.position_lower, model.position_upper)
-    assert np.allclose(mirrored(model, model.position_lower), limits, atol=1e-12)
-
-
-def keeps_sense(model):
-    """Which joints turn about the y axis: their sense survives the mirror."""
-    return np.array([any(p in n for p in ('pitch', 'knee', 'elbow')) for n in model.joint_names])
-
-
-def mirrored(model, q):
-    """The joint positions of the mirror image: sides swapped, rolls and yaws reversed."""
-    twins = [{'l_': 'r_', 'r_': 'l_'}.get(n[:2], n[:2]) + n[2:] for n in model.joint_names]
-    swapped = q[[model.joint_names.index(twin) for twin in twins]]
-    return np.where(keeps_sense(model), swapped, -swapped)
-
-
 def test_the_sole_polygon_is_the_outline_of_the_collision_shape(xml):
     file = load_robot_file(FOLDER / 'robot.yaml')
     for foot in file.feet:

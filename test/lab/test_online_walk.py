@@ -185,7 +185,7 @@ def test_commands_are_dropped_until_it_stands_and_then_obeyed():
     assert not walk.stands
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(
     commands=st.lists(
         st.tuples(

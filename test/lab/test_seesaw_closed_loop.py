@@ -132,8 +132,6 @@ def test_the_command_records_and_sums_up(tmp_path, plant):
         (['--robot', 'nao'], "There is no robot that balances 'nao'"),
         (['--reference', 'sine'], 'is not of the form'),
         (['--push', '100:up'], 'is not of the form'),
-        (['--push', '100:left:9', '--duration', '1'], 'the run takes 1 s'),
-        (['--duration', '-3'], 'duration of a run'),
     ],
 )
 def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, arguments, message):

@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import BagError, SimulationError, UnknownNameError
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.evaluate import replay
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import AnkleFeedback, simulate
@@ -35,7 +35,7 @@ def recorded(request, tmp_path_factory):
     """A walk, its recording, and the recording evaluated."""
     folder = tmp_path_factory.mktemp(request.param)
     walk = simulate_walk(FILE, folder / 'bag', parameters=WALKS[request.param])
-    return walk, folder / 'bag', replay(folder / 'bag', FILE, folder / 'out')
+    return walk, folder / 'bag', evaluate_bag(folder / 'bag', FILE)
 
 
 def test_the_walk_goes_as_planned(recorded):
@@ -54,26 +54,27 @@ def test_izmp_of_the_recording_is_the_true_cop(recorded):
     On the slope both lie in its plane; while the feet stand on two planes, the replay takes that
     of one foot and the truth one between them, so the points differ.
     """
-    walk, bag, result = recorded
-    stamps, izmp = points(result.bag, '/mr_ad/izmp')
+    walk, bag, evaluation = recorded
+    izmp = evaluation.tracks['mr_ad']
     true_stamps, cop = points(bag, '/ground_truth/cop')
-    common, rows, true_rows = np.intersect1d(stamps, true_stamps, return_indices=True)
+    common, rows, true_rows = np.intersect1d(
+        evaluation.stamps[izmp.valid], true_stamps, return_indices=True
+    )
     assert len(common) > 0.98 * 125 * walk.planned.plan.duration
     pitch = np.arcsin(-walk.run.truth.ground_normal[true_rows, 0])
     one_plane = (pitch < 1e-6) | (pitch > walk.planned.ramp.slope - 1e-6)
     assert one_plane.mean() > 0.95
-    error = np.linalg.norm(izmp[rows] - cop[true_rows], axis=1)[one_plane]
+    error = np.linalg.norm(izmp.point[izmp.valid][rows] - cop[true_rows], axis=1)[one_plane]
     assert error.mean() <= 0.001
     assert error.max() <= 0.003
 
 
 def test_gap_to_the_measured_cop_stays_in_its_band(recorded):
     """Both on the same plane, whatever the ground: 1 mm in the mean, 3 mm at most."""
-    _, _, result = recorded
-    stamps, izmp = points(result.bag, '/mr_ad/izmp')
-    cop_stamps, cop = points(result.bag, '/cop')
-    _, rows, cop_rows = np.intersect1d(stamps, cop_stamps, return_indices=True)
-    distance = np.linalg.norm(izmp[rows] - cop[cop_rows], axis=1)
+    tracks = recorded[2].tracks
+    distance = np.linalg.norm(tracks['mr_ad'].point - tracks['cop'].point, axis=1)
+    distance = distance[np.isfinite(distance)]
+    assert len(distance) > 500
     assert distance.mean() <= 0.001
     assert distance.max() <= 0.003
 
@@ -189,12 +190,9 @@ def test_command_after_a_fall_keeps_and_marks_the_bag(tmp_path, capsys):
     ('options', 'words'),
     [
         (('--speed', '0.9'), "joint 'l_knee' would stretch"),
-        (('--speed', '-1'), 'speed of a walk is -1 m/s; valid are 0 to 2 m/s'),
-        (('--slope-deg', '40'), 'slope'),
         (('--slope-deg', '10', '--uneven', '1'), '--slope-deg'),
         (('--uneven', '-1'), 'seed of 0 or more'),
         (('--sensor-rate', '300'), 'does not divide'),
-        (('--physics-rate', '7'), 'physics cannot run at 7 Hz'),
         (('--friction', '0'), 'friction must be above 0'),
         (('--noise', 'bosch'), 'valid: xsens_mti20'),
         (('--noise', 'xsens_mti20', '--seed', '-1'), 'seed of the noise'),

@@ -71,16 +71,6 @@ def test_fast_steps_are_beyond_what_the_splines_can_follow(study, load):
     assert cells[0.6, True].rms[0] < 0.3 * cells[0.6, False].rms[0]
 
 
-def test_landings_between_knots_are_beyond_them_too_and_not_with_twice_the_knots(study, load):
-    coarse, fine = (
-        load(study.score(study.biped31, Trial('E4', 0.75, 0.25, changed=changed)))
-        for changed in ({}, grid.FINE)
-    )
-    assert not grid.works(coarse)
-    assert coarse.outside < -0.02
-    assert grid.works(fine)
-
-
 def test_on_short_soles_the_point_masss_walk_falls_and_e4s_does_not(study, load):
     walks = {
         scheme: load(study.executed(study.biped31, Trial(scheme, sole=0.08, steps=8)))

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
 
 from izmp_lab.simulation.itu_experiment import ItuTrial
 from izmp_lab.studies.itu_biped import falls, open_parameters
+from izmp_lab.studies.itu_biped import study as runs
 from izmp_lab.studies.itu_biped.page import FIGURES, page
 from izmp_lab.studies.itu_biped.study import (
     CURVES,
@@ -47,8 +49,10 @@ def study():
 
 @pytest.fixture(scope='module')
 def results(study, folder):
-    """All pictures, made quickly."""
-    return publish(page(study), study, folder)
+    """All pictures, made quickly: a walk that is scored and tracked is simulated once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, 'run_trial', cache(runs.run_trial))
+        return publish(page(study), study, folder)
 
 
 @pytest.fixture(scope='module')

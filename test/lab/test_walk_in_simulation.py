@@ -36,8 +36,8 @@ def check_cop_and_drift(walk, run, cop=None):
     assert np.abs(drift[:, 1]).max() <= 0.010
 
 
-def test_100_steps_at_0_3_m_per_s():
-    walk = planned(steps=100)
+def test_50_steps_at_0_3_m_per_s():
+    walk = planned(steps=50)
     check_cop_and_drift(walk, walked(walk))
 
 
