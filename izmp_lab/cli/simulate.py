@@ -6,6 +6,8 @@ import math
 import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -64,16 +66,14 @@ def run_seesaw(options: argparse.Namespace) -> int:
     from izmp_lab.simulation.physics import Shove
 
     controller = _controller(options)
-    with progress_bar('Simulating', options.quiet) as progress:
+    with _writing(options) as written:
         outcome = simulate_seesaw(
             controller,
             options.output,
             plant=options.plant,
             duration=options.duration,
             pushes=[Shove.parse(text) for text in options.push],
-            storage=options.storage,
-            overwrite=options.overwrite,
-            progress=progress,
+            **written,
         )
     if not options.quiet:
         for line in outcome.summary_lines():
@@ -268,6 +268,15 @@ def _add_output(parser: argparse.ArgumentParser, text: str = 'folder for the bag
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
 
 
+@contextmanager
+def _writing(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Show the progress; how the bag is written, as every simulation takes it."""
+    with progress_bar('Simulating', options.quiet) as progress:
+        yield {
+            'storage': options.storage, 'overwrite': options.overwrite, 'progress': progress
+        }  # fmt: skip
+
+
 def run_sway(options: argparse.Namespace) -> int:
     """Simulate the sway and record it."""
     from izmp_dynamics.model.robot_file import load_robot_file
@@ -275,14 +284,8 @@ def run_sway(options: argparse.Namespace) -> int:
 
     file = options.robot or find_resource(BIPED31)
     robot = load_robot_file(file)
-    with progress_bar('Simulating', options.quiet) as progress:
-        simulated = simulate_sway(
-            robot,
-            options.output,
-            storage=options.storage,
-            overwrite=options.overwrite,
-            progress=progress,
-        )
+    with _writing(options) as written:
+        simulated = simulate_sway(robot, options.output, **written)
     return _finish(simulated.fall, options, file)
 
 
@@ -319,7 +322,7 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
     from izmp_lab.simulation.mujoco.plant import AnkleFeedback, Sampling
     from izmp_lab.simulation.scenarios import simulate_walk
 
-    with progress_bar('Simulating', options.quiet) as progress:
+    with _writing(options) as written:
         walk = simulate_walk(
             robot,
             options.output,
@@ -335,9 +338,7 @@ def _walk(options: argparse.Namespace, folder: Path) -> int:
             files=files_of(robot, noisy=bool(options.noise))
             if options.segments is not None
             else None,
-            storage=options.storage,
-            overwrite=options.overwrite,
-            progress=progress,
+            **written,
         )
     if options.segments is not None:
         file = options.output / 'robot.yaml'
@@ -369,7 +370,7 @@ def run_quadruped(options: argparse.Namespace) -> int:
     # mistakes in the arguments come before MuJoCo, which may be missing
     from izmp_lab.simulation.quadruped import simulate_quadruped
 
-    with progress_bar('Simulating', options.quiet) as progress:
+    with _writing(options) as written:
         simulated = simulate_quadruped(
             options.robot,
             options.gait,
@@ -381,9 +382,7 @@ def run_quadruped(options: argparse.Namespace) -> int:
             measured=options.feet,
             errors=errors,
             seed=options.seed,
-            storage=options.storage,
-            overwrite=options.overwrite,
-            progress=progress,
+            **written,
         )
     file = options.output / 'robot.yaml'
     _print_path('Robot', file, options)

@@ -265,12 +265,10 @@ def shifted(state: BalanceState, step: Array) -> BalanceState:
 
 
 def rate(
-    quantity: Callable[[BalanceState], Array],
-    state: BalanceState,
-    motion: Accelerations,
-    step: float = 1e-6,
+    quantity: Callable[[BalanceState], Array], state: BalanceState, motion: Accelerations
 ) -> Array:
-    """Differentiate a quantity along a motion by a central difference of ± `step` [s]."""
+    """Differentiate a quantity along a motion by a central difference of ± 1 µs."""
+    step = 1e-6
     ahead, behind = (quantity(_advanced(state, motion, side * step)) for side in (1, -1))
     return (ahead - behind) / (2.0 * step)
 

@@ -131,7 +131,6 @@ class RobotLoop:
         options: what is asked for.
         sink: see there.
         origin: what is added to the robot's time to make a stamp [ns].
-        plan: the motion; that of the options if None.
 
     Raises:
         IzmpError: if robot file, URDF or frames cannot be used.
@@ -143,7 +142,6 @@ class RobotLoop:
         options: Options,
         sink: Sink,
         origin: int = 0,
-        plan: MotionPlan | None = None,
     ) -> None:
         self.robot, self.options, self.sink = robot, options, sink
         self.model = load_model(options.file.read_urdf(), options.file.root)
@@ -154,7 +152,7 @@ class RobotLoop:
         self._sampler: Sampler | None = None
         self._file = with_possible_wrenches(options.file, self.model, self._warn)
         self._warn_of_wrenches()
-        self._plan = self._checked(plan or self._planned())
+        self._plan = self._planned()
         self._mover: Mover | None = None
         self._pusher: Pusher | None = None
         self._reported_end = self._reported_fall = False
@@ -186,28 +184,17 @@ class RobotLoop:
         self.sink.close()
 
     def _planned(self) -> MotionPlan | None:
+        """Return the motion of the options if there is one and this robot can execute it."""
         options = self.options
         if options.gait == NO_GAIT:
             return None
         try:
-            return make_plan(
+            plan = make_plan(
                 options.file, options.gait, self.devices.period, options.speed, options.steps,
                 math.radians(options.slope_deg),
             )  # fmt: skip
         except IzmpError as error:
             self._cannot(str(error))
-            return None
-
-    def _checked(self, plan: MotionPlan | None) -> MotionPlan | None:
-        """Return the plan if this robot can execute it."""
-        if plan is None:
-            return None
-        if plan.joint_names != self.model.joint_names:
-            self._cannot(
-                f"The plan '{plan.name}' is for another robot: its joints are "
-                f"{', '.join(plan.joint_names)}, those of '{self.model.name}' "
-                f'{", ".join(self.model.joint_names)}.'
-            )
             return None
         missing = [name for name in plan.joint_names if name not in self.devices.motors]
         if missing:

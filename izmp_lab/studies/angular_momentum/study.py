@@ -8,6 +8,7 @@ what is taken is in the trial and in `MomentumParameters`.
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -145,9 +146,9 @@ class WalkOutcome:
 
 def plan_score(robot: Robot, trial: Trial) -> ZmpScore:
     """Plan a walk and score it."""
-    biped = Biped.of(_file(robot, trial), robot.posture)
+    file = _file(robot, trial)
     try:
-        return ZmpScore.of(plan_walk(biped, trial.parameters(robot.height)), biped)
+        return ZmpScore.of(_planned(file, robot, trial), Biped.of(file, robot.posture))
     except MotionError as error:
         nothing = np.full(2, np.nan)
         return ZmpScore(nothing, nothing, np.nan, str(error))
@@ -232,7 +233,14 @@ def _file(robot: Robot, trial: Trial) -> RobotFile:
 
 
 def _planned(file: RobotFile, robot: Robot, trial: Trial) -> PlannedWalk:
-    return plan_walk(Biped.of(file, robot.posture), trial.parameters(robot.height))
+    return _plan(file, tuple(robot.posture.items()), trial.parameters(robot.height))
+
+
+@lru_cache(maxsize=8)  # runs that follow each other score, track and execute one walk
+def _plan(
+    file: RobotFile, posture: tuple[tuple[str, float], ...], parameters: WalkParameters
+) -> PlannedWalk:
+    return plan_walk(Biped.of(file, dict(posture)), parameters)
 
 
 POSTURE = {

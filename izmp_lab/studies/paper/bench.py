@@ -230,10 +230,10 @@ class Bench:
         return rows, self.point(sampled.wrench(noise, seed), ground, rows)
 
     def izmp_covariance(
-        self, trial: WalkTruth, ground: Ground, setup: Setup, noise: Densities, phase: int = 0
+        self, trial: WalkTruth, ground: Ground, setup: Setup, noise: Densities
     ) -> Array:
         """Predict the covariance (K, 3, 3) of the IZMP in nif [m²] from the noise densities."""
-        sampled = Sampled(self, trial, setup, SampledRows.of(trial, setup, phase))
+        sampled = Sampled(self, trial, setup, SampledRows.of(trial, setup))
         rows, plane = sampled.rows.rows, ground.plane
         in_root = zmp_covariance(
             sampled.wrench(), sampled.covariance(noise), plane.normal[rows], plane.point[rows]

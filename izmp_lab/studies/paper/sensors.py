@@ -252,7 +252,7 @@ def _in_rows(stamps: Stamps, found: Stamps, values: Array) -> Array:
     return rows
 
 
-def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) -> Derivatives:
+def paper_quotient(stamps: Stamps, values: Array) -> Derivatives:
     """First and second derivative as the paper takes them, in the row of their instant.
 
     The paper differences twice with the step of the samples (sect. 4.4.1 and 4.5): first
@@ -265,8 +265,7 @@ def paper_quotient(stamps: Stamps, values: Array, max_gap: float | None = None) 
     Args:
         stamps: (T,) strictly increasing [ns].
         values: (T, m) the signal.
-        max_gap: no quotient across a longer time [s]; None: any.
     """
-    central = central_quotient(stamps, values, max_gap)
-    first, _ = backward_quotient(stamps, values, max_gap)
+    central = central_quotient(stamps, values)
+    first, _ = backward_quotient(stamps, values)
     return central._replace(first=np.where(central.valid[:, None], first, np.nan))
