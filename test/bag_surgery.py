@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.signal
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout
 from izmp_dynamics.bags.examples import example
@@ -139,6 +140,19 @@ class Draft:
         """Put other messages in the place of a topic's."""
         self.drop(topic)
         self.parts.extend(parts)
+
+    def low_passed(self, topics, seconds):
+        """A copy whose wrenches have passed a low-pass of first order, as some drivers' do."""
+        late = self.copy()
+        for topic in topics:
+            step = np.median(np.diff(late[topic].stamps)) / SECOND
+            kept = np.exp(-step / seconds)
+            for path in ('wrench.force', 'wrench.torque'):
+                values = late[topic][path]
+                late[topic][path], _ = scipy.signal.lfilter(
+                    [1.0 - kept], [1.0, -kept], values, axis=0, zi=kept * values[:1]
+                )
+        return late
 
     def write(self, path, storage='mcap', **options):
         """Write the bag; return its path."""

@@ -48,8 +48,10 @@ from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
+from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.noisy_signals import SensorErrors, WrenchErrors
 
+from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
 from .node_processes import wait_until
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
 from .raising import raising
@@ -226,6 +228,22 @@ def test_a_refusal_says_what_to_record_even_if_quiet(walks, true, tmp_path, caps
     assert 'class="verdict fell"' in (out / 'report.html').read_text(encoding='utf-8')
 
 
+def test_forces_that_a_driver_smooths_agree_once_calibrated(walks, true, tmp_path):
+    """Its low-pass is undone, and taken for no delay; motion and feet differ nowhere then."""
+    errors = SensorErrors(feet={foot: WrenchErrors(noise=0.3) for foot in ERRORS.feet}, **NOISE)
+    sharp = recorded(walks['straight'], true, tmp_path / 'sharp', errors)
+    draft = Draft.of_bag(sharp, (JOINTS, IMU, LEFT, RIGHT), 0.0, 60.0)
+    bag = draft.low_passed((LEFT, RIGHT), 0.05).write(tmp_path / 'smooth')
+    calibration = estimate_corrections([bag], true)
+    assert calibration.result.accepted
+    for foot in calibration.robot.feet:
+        assert foot.wrench.time_constant == pytest.approx(0.05, abs=0.003)
+        assert (foot.wrench.delay or 0.0) == pytest.approx(0.0, abs=0.003)
+    evaluation = evaluate_bag(bag, calibration.robot)
+    forces = summary_of(evaluation).external_forces
+    assert (forces.pushes, forces.errors) == ((), ())
+
+
 def test_a_turned_force_sensor_with_the_other_sign_is_found_and_named(walks, robot, tmp_path):
     rotation = (0.0, np.pi / 2, 0.0)
     errors = SensorErrors(
@@ -265,9 +283,9 @@ def test_turned_force_sensors_are_found_beside_a_tilted_imu(walks, robot, tmp_pa
     assert tilt['imu.rotation.y'] == pytest.approx(np.radians(-1.8), abs=np.radians(0.3))
 
 
-def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path):
+@pytest.mark.parametrize('rotation', [(0.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)])
+def test_an_offset_is_stated_as_the_sensor_reads_it(walks, robot, tmp_path, rotation):
     """Of a sensor with the other sign, turned: the sentence, the comment and the file agree."""
-    rotation = (0.0, 0.0, np.pi / 2)
     errors = SensorErrors(
         feet={'l_foot': WrenchErrors(offset=(6.0, -3.0, 0.0, 0.0, 0.0, 0.0), rotation=rotation,
                                      scale=-1.0, noise=0.3)},

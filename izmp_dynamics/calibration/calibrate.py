@@ -7,6 +7,7 @@ from os import PathLike
 
 import numpy as np
 
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
 from izmp_dynamics.calibration.choice import Candidate, best_of, finished, make_candidate
@@ -16,18 +17,21 @@ from izmp_dynamics.calibration.force_sensors import CUTOFFS, with_mountings
 from izmp_dynamics.calibration.inertias import LinkInertia, link_inertias
 from izmp_dynamics.calibration.parameters import (
     DEFAULT_GROUPS,
+    GROUPS,
     IMU_GROUPS,
     check_groups,
     make_layout,
 )
 from izmp_dynamics.calibration.residuals import Terms
 from izmp_dynamics.calibration.segments import Instants, prepare, read_segments
-from izmp_dynamics.diagnosis.filter_choice import with_filter
+from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter
+from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import read_urdf
 from izmp_dynamics.pipeline.rig import Rig
+from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.stability.clearance import POINT, is_point
 
 CUTOFF = 10.0
@@ -35,6 +39,9 @@ CUTOFF = 10.0
 
 POSE_CUTOFF = 3.0
 """The same where the IMU is derived from a pose, whose noise is differentiated twice [Hz]."""
+
+ESTIMATED = ('delay',)
+"""What makes force sensors late and is estimated with all else: that of a replay is no start."""
 
 Progress = Callable[[float], None]
 
@@ -91,10 +98,17 @@ def estimate_corrections(
         notes = found
     turned, more = _with_units(turned, rig, segments)
     notes += more
+    with BagReader(bags[0]) as bag:
+        replayed = Recording(bag, turned, model)
+        trial = Trial.of(replayed)
+        chosen_filter(replayed, trial)  # nodes do not choose one
+        late = adopt_delay(replayed, trial)
+    if late is not None and late.setting not in ESTIMATED and 'delays' in (wanted or GROUPS):
+        turned = turned.with_wrenches(**{late.setting: late.value})
+        notes.append(f'{late.what}. That is corrected first.')
     if turned != robot:
         robot, original = turned, segments
         rig, segments = _prepared(bags, robot, model)
-    passed = with_filter(bags[0], robot, model)  # nodes do not choose one
     best = best_candidate(
         rig, segments, links, heavy, wanted, lambda f: progress(0.1 + 0.85 * f), original
     )
@@ -103,7 +117,8 @@ def estimate_corrections(
     if not result.accepted:
         return Calibration(result, as_stated, {}, urdf)
     x = best.solution.x
-    corrected = dataclasses.replace(corrected_robot(robot, best.layout, x), filter=passed)
+    corrected = corrected_robot(robot, best.layout, x)
+    corrected = dataclasses.replace(corrected, filter=replayed.robot.filter)
     return Calibration(result, corrected, corrected_inertials(best.layout, x), urdf)
 
 

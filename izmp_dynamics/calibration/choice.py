@@ -6,12 +6,12 @@ errors which a report states are those of motion that chose nothing (nested cros
 Where sets of groups are chosen without a part, they are judged by what the others predict of each
 other.
 
-An item (a delay, a bias, the offsets of a foot, …) stays if it is significant, and if motion that
-was held out is described worse without it by more than can matter. Significance alone does not
-do: the assumptions themselves, e.g. that a foot rests or that signals after a filter obey Newton,
-hold to a fraction of a millimetre only, at every step in the same way, which no bootstrap shows.
-Items are removed one after the other, the least needed first (backward elimination), so that of
-two that trade off one stays, the likelier one if neither costs anything.
+An item (the delays, a bias, the offsets of a foot, …) stays if it is significant, and if motion
+that was held out is described worse without it by more than can matter. Significance alone does
+not do: the assumptions themselves, e.g. that a foot rests or that signals after a filter obey
+Newton, hold to a fraction of a millimetre only, at every step in the same way, which no bootstrap
+shows. Items are removed one after the other, the least needed first (backward elimination), so
+that of two that trade off one stays, the likelier one if neither costs anything.
 """
 
 import functools

@@ -35,6 +35,10 @@ POSE_DELAY = 'position.delay'
 LAG = 'imu.gyroscope_delay'
 """Name of how much later than the accelerometer the gyroscope is."""
 
+DELAYS = 'delays'
+"""Item of those of the IMU, its gyroscope and the force sensors: what matters is how late they are
+against each other, so none of them is corrected alone."""
+
 DEGREE = float(np.pi / 180.0)
 LEVEL_PRIOR = 0.5 * DEGREE
 """What floor, sole and zeros of the leg's joints leave open while a sole rests [rad]."""
@@ -178,12 +182,12 @@ def make_layout(
     with_sensor = [foot for foot in rig.feet if foot.sensor is not None]
     six_axis = [foot for foot in with_sensor if not foot.normal_only]
     if rig.robot.imu.from_position:
-        add('delays', POSE_DELAY, (), 's', 0.05)
+        add('delays', POSE_DELAY, (), 's', 0.05, DELAYS)
     else:
-        add('delays', 'imu.delay', (), 's', 0.05)
-        add('delays', LAG, (), 's', 0.01)
+        add('delays', 'imu.delay', (), 's', 0.05, DELAYS)
+        add('delays', LAG, (), 's', 0.01, DELAYS)
     for foot in with_sensor:
-        add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05)
+        add('delays', f'feet[{foot.name}].wrench.delay', (), 's', 0.05, DELAYS)
     add('imu_rotation', 'imu.rotation', axes, 'rad', 10.0 * DEGREE)
     add('gyroscope_bias', 'imu.gyroscope_bias', axes, 'rad/s', 1.0 * DEGREE)
     # with the mounting, as most of a bias looks like a tilt: alone it would be given to that

@@ -117,7 +117,8 @@ def sentences(result: CalibrationResult) -> list[str]:
         items: dict[str, list[Estimate]] = {}
         for estimate in result.estimates:
             if estimate.group == group and estimate.used:
-                items.setdefault(estimate.item, []).append(estimate)
+                of = estimate.name if group == 'delays' else estimate.item
+                items.setdefault(of, []).append(estimate)
         found = [_sentence(group, item, used, result) for item, used in items.items()]
         if found and group in moved:
             subject = 'together these move' if len(found) > 1 else 'this moves'

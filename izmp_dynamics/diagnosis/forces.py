@@ -61,7 +61,7 @@ LEAST_GAP = 0.001
 LATE_GAP = 0.005
 """Distance of IZMP and CoP (RMS) from which on a delay between them is looked for [m]."""
 
-DELAYS = 0.005 * np.arange(-20, 21)
+DELAYS = 0.005 * np.arange(-20.0, 21.0)
 """Delays of the CoP that are tried [s]."""
 
 BY_DELAY = 0.5

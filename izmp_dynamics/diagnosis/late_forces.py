@@ -1,24 +1,36 @@
-"""By how much force sensors are late.
+"""By how much force sensors are late, and how: by a delay, or by a low-pass of first order.
 
 The feet together measure the force that the motion requires, mass times specific force, and the
-CoP is where the IZMP is. The delay at which both differ least, each component weighed by what is
-left of it, is taken into account where the components, and parts of the time, agree on it within
-`SURE`. The CoP of each part of the time must come closer to the IZMP by the delay that the others
-show. It is that of slow motion: both pass the filter of the trial, and then that of the results.
+CoP is where the IZMP is. The delay, or the time constant, at which both differ least, each
+component weighed by what is left of it, is taken into account where the components, and parts of
+the time, agree on it within `SURE`. The CoP of each part of the time must come closer to the IZMP
+by the value that the others show. Of both the one counts that leaves less: drivers that smooth
+forces are late in slow changes by their time constant, and less in fast ones. All pass the filter
+of the trial, and then that of the results.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.conventions import Array, Stamps, finite_rows, seconds
 from izmp_dynamics.diagnosis.filter_choice import Trial, later
-from izmp_dynamics.diagnosis.forces import DELAYS, LATE_GAP, squares_by_delay
+from izmp_dynamics.diagnosis.forces import DELAYS, LATE_GAP
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import FootRig
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.stability.zmp import zero_moment_points
+
+TRIED: dict[str, Array] = {'delay': DELAYS, 'time_constant': 0.005 * np.arange(-4.0, 41.0)}
+"""What may make forces late → its values that are tried [s]; drivers that predict are early."""
+
+STEP = 1e7
+"""Time between instants that are looked at, at least [ns]."""
 
 PARTS = 4
 """Of the time; each is left out once, and so is each component of the force."""
@@ -32,35 +44,51 @@ BETTER = 0.97
 
 @dataclass(frozen=True)
 class LateForces:
-    """A delay of all force sensors of the feet.
+    """What makes all force sensors of the feet late.
 
     Attributes:
-        delay: their stamps are so much later than the instants that were measured [s].
+        setting: 'delay': their stamps are later than the instants that were measured;
+            'time_constant': a low-pass of first order makes slow changes late by that.
+        value: of it [s].
         sigma: its standard deviation [s].
         before: distance of IZMP and CoP (RMS about its mean) [m].
-        after: the same in each part of the time by the delay that the others show [m].
+        after: the same in each part of the time by what the others show [m].
+        cost: mean square of what is left of force and CoP, each component by the least of it [-].
     """
 
-    delay: float
+    setting: str
+    value: float
     sigma: float
     before: float
     after: float
+    cost: float
+
+    @property
+    def what(self) -> str:
+        """What was found, as the beginning of a sentence."""
+        size = f'{1e3 * self.value:.0f} ± {1e3 * self.sigma:.0f} ms'
+        if self.setting == 'delay':
+            return f'The force sensors are {size} late'
+        cutoff = 1.0 / (2.0 * np.pi * self.value)
+        return (
+            f'The force sensors are late by a low-pass of first order with a time constant of '
+            f'{size} ({cutoff:.1f} Hz)'
+        )
 
     @property
     def text(self) -> str:
-        """What was found and done, as a sentence."""
+        """What was found and done, in sentences."""
         return (
-            f'The force sensors are {1e3 * self.delay:.0f} ± {1e3 * self.sigma:.0f} ms late, '
-            'which is corrected: forces and CoP show it. By the delay of the other quarters of '
-            f'the time, the CoP is {1e3 * self.after:.1f} instead of {1e3 * self.before:.1f} mm '
-            'from the IZMP (RMS about the mean). For the nodes, state '
-            f'delay: {self.delay:.4f} beside the topic of each wrench in the robot file; '
+            f'{self.what}, which is corrected: forces and CoP show it. By that of the other '
+            f'quarters of the time, the CoP is {1e3 * self.after:.1f} instead of '
+            f'{1e3 * self.before:.1f} mm from the IZMP (RMS about the mean). For the nodes, state '
+            f'{self.setting}: {self.value:.4f} beside the topic of each wrench in the robot file; '
             '“izmp calibrate BAG --robot ROBOT -o OUT” estimates the delays of all sensors.'
         )
 
 
-def adopt_delay(recording: Recording, trial: Trial | None) -> LateForces | None:
-    """Take the delay of a recording's force sensors into account, if they are surely late.
+def adopt_delay(recording: Recording, trial: Trial | None = None) -> LateForces | None:
+    """Take what makes the force sensors of a recording late into account, if they surely are.
 
     It is looked for where all feet measure six axes, and no delay is stated.
 
@@ -76,12 +104,12 @@ def adopt_delay(recording: Recording, trial: Trial | None) -> LateForces | None:
     trial = trial or Trial.of(recording)
     found = late_forces(trial, robot.filter.half_width, robot.pairing.max_gap)
     if found is not None:
-        recording.set_wrench_delay(found.delay)
+        recording.set_wrenches(**{found.setting: found.value})
     return found
 
 
 def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateForces | None:
-    """Estimate the delay; None if there is none, or if it is not sure.
+    """Estimate what makes force sensors late; None if they are not, or if it is not sure.
 
     Args:
         trial: the beginning of the recording.
@@ -91,67 +119,141 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
     parts = [part for part in trial.parts if {'mr_ad', 'cop'} <= part.points.keys()]
     if not parts:
         return None
-    stamps = np.concatenate([part.stamps for part in parts])
-    normal = np.concatenate([part.ground.plane.normal for part in parts])
-    level = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
-    both = []
-    for name in ('mr_ad', 'cop'):
-        force = np.concatenate([part.wrenches[name][:, :3] for part in parts])
-        point = np.concatenate([part.points[name] for part in parts])
-        both.append(np.hstack([(level @ v[..., None])[..., 0] for v in (force, point)])[:, :5])
-    known = finite_rows(np.hstack(both)) & later(stamps)
-    stamps, both = stamps[known], [signal[known] for signal in both]
-    if half_width is not None:
-        means = [matched_means(stamps, v, half_width, max_gap, second=False) for v in both]
-        stamps, both = stamps[means[0].valid], [each.value[each.valid] for each in means]
-    if len(stamps) < PARTS * len(DELAYS):
+    feet = _Feet.of(parts, half_width, max_gap)
+    if len(feet.stamps) < PARTS * len(DELAYS):
         return None
-    rows = np.array_split(np.arange(len(stamps)), PARTS)
-    now = [np.var((both[0] - both[1])[k, 3:], axis=0).sum() for k in rows]
-    before = float(np.sqrt(np.mean(now)))
+    rows = np.array_split(np.arange(len(feet.stamps)), PARTS)
+    now = feet.motion - feet.measured('delay', 0.0)
+    before = float(np.sqrt(np.mean([np.nanvar(now[k, 3:], axis=0).sum() for k in rows])))
     if before <= LATE_GAP:
         return None
-    squares = np.stack([squares_by_delay(stamps[k], *(v[k] for v in both)) for k in rows])
-    delay, sigma, others = _estimate(squares)
-    apart = squares[:, :, 3:].sum(axis=2)
-    held_out = [np.interp(*pair) for pair in zip(others, [DELAYS] * PARTS, apart, strict=True)]
-    after = float(np.sqrt(np.mean(held_out)))
-    sure = delay > SURE * sigma and after < BETTER * before
-    return LateForces(delay, sigma, before, after) if sure else None
-
-
-def _estimate(squares: Array) -> tuple[float, float, list[float]]:
-    """The delay [s] that fits best, its standard deviation, and the delay without each part.
-
-    NaN if it is beyond `DELAYS`. The standard deviation is that of one part, or one component, by
-    the jackknife: parts that differ show a delay that changes, whatever their mean.
-
-    Args:
-        squares: (P, D, m) of what is left in each part of the time and component.
-    """
-    least = squares.mean(axis=0).min(axis=0)
+    squares = {}
+    for setting, values in TRIED.items():
+        off = [feet.motion - feet.measured(setting, value) for value in values.tolist()]
+        squares[setting] = np.array([[np.nanvar(each[k], axis=0) for each in off] for k in rows])
+    least = np.min([each.mean(axis=0).min(axis=0) for each in squares.values()], axis=0)
     known = least > 0.0  # a component without any error, as simulated ones are, says nothing
     weights = np.divide(1.0, least, out=np.zeros_like(least), where=known)
-    costs = squares * weights
+    found = [_estimated(each, before, squares[each], weights) for each in TRIED]
+    found = [each for each in found if each.value > 0.0 and each.after < BETTER * before]
+    sure = any(each.value > SURE * each.sigma for each in found)
+    return min(found, key=lambda each: each.cost) if sure else None
+
+
+@dataclass(frozen=True)
+class _Feet:
+    """What a trial says of K instants, 100 or more a second, as its filter leaves no more.
+
+    Attributes:
+        stamps: (K,) [ns].
+        motion: (K, 5) level force that the motion requires, and where the IZMP is [N, m].
+        level: (K, 3, 3) level axes in those of the root.
+        plane: (K, 2, 3) normal and a point of the ground.
+        R: (K, F, 3, 3) root_R_sole.
+        p: (K, F, 3) origins of the soles [m].
+        wrenches: (K, F, 12) in the soles about their origins, and their derivatives.
+        minimum_force: below which there is no CoP [N].
+    """
+
+    stamps: Stamps
+    motion: Array
+    level: Array
+    plane: Array
+    R: Array
+    p: Array
+    wrenches: Array
+    minimum_force: float
+
+    @classmethod
+    def of(cls, parts: Sequence[Evaluated], half_width: float | None, max_gap: float) -> '_Feet':
+        """Those of the parts of a trial, by the filter of the results."""
+        stamps = np.concatenate([part.stamps for part in parts])
+        normal = np.concatenate([part.ground.plane.normal for part in parts])
+        place = np.concatenate([part.ground.plane.point for part in parts])
+        level = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
+        poses = np.concatenate([part.ground.feet.soles.poses for part in parts])
+        R, p = poses[..., :9].reshape(*poses.shape[:2], 3, 3), poses[..., 9:]
+        on_root = np.concatenate([part.ground.feet.wrenches for part in parts])
+        felt = ContactWrench.from_array(on_root).seen_from(R, p).as_array()
+        felt = felt.reshape(len(felt), -1)
+        force = np.concatenate([part.wrenches['mr_ad'][:, :3] for part in parts])
+        point = np.concatenate([part.points['mr_ad'] for part in parts])
+        motion = np.hstack([(level @ v[..., None])[..., 0] for v in (force, point)])[:, :5]
+        rows = np.flatnonzero(finite_rows(np.hstack([motion, felt])) & later(stamps))
+        stamps, motion, felt = stamps[rows], motion[rows], felt[rows]
+        if half_width is not None:
+            signals = np.hstack([motion, felt])
+            means = matched_means(stamps, signals, half_width, max_gap, second=False)
+            rows, stamps = rows[means.valid], stamps[means.valid]
+            motion, felt = np.split(means.value[means.valid], [motion.shape[1]], axis=1)
+        if len(stamps) < 2:
+            return cls(stamps[:0], *(np.empty(0),) * 6, 0.0)
+        slopes = np.gradient(felt, seconds(stamps), axis=0)
+        shape = (len(stamps), R.shape[1], 6)
+        both = np.concatenate([felt.reshape(shape), slopes.reshape(shape)], axis=2)
+        plane = np.stack([normal, place], axis=1)
+        some = slice(None, None, max(1, int(STEP / np.median(np.diff(stamps)))))
+        level, plane, R, p = (each[rows][some] for each in (level, plane, R, p))
+        least = parts[0].ground.minimum_force
+        return cls(stamps[some], motion[some], level, plane, R, p, both[some], least)
+
+    def measured(self, setting: str, value: float) -> Array:
+        """(K, 5) level force and CoP if the sensors are late in that way by so much [s].
+
+        What makes them late is undone in their own axes: a CoP that rests on the ground moves in
+        those of a root that walks.
+        """
+        wrenches = self.wrenches[..., :6]
+        if setting == 'delay':
+            time, flat = seconds(self.stamps), wrenches.reshape(len(wrenches), -1)
+            moved = [np.interp(time + value, time, column) for column in flat.T]
+            wrenches = np.stack(moved, axis=1).reshape(wrenches.shape)
+        else:
+            wrenches = wrenches + value * self.wrenches[..., 6:]
+        on_root = ContactWrench.from_array(wrenches).transformed(self.R, self.p).as_array()
+        total = on_root.sum(axis=1)
+        normal, place = self.plane[:, 0], self.plane[:, 1]
+        cop = zero_moment_points(total, normal, place, self.minimum_force)
+        level = [(self.level @ v[..., None])[..., 0] for v in (total[:, :3], cop)]
+        return np.hstack(level)[:, :5]
+
+
+def _estimated(setting: str, before: float, squares: Array, weights: Array) -> LateForces:
+    """The value that fits best, NaN if it is beyond those tried.
+
+    Its standard deviation is that of one part, or one component, by the jackknife: parts that
+    differ show a delay that changes, whatever their mean.
+
+    Args:
+        setting: what is tried.
+        before: `LateForces.before`.
+        squares: (P, D, m) of what is left in each part of the time and component.
+        weights: (m,) of the components.
+    """
+    values, costs = TRIED[setting], squares * weights
     left_out = [
         [
-            _least(np.delete(costs, k, axis).mean(axis=0).sum(axis=1))
+            _least(values, np.delete(costs, k, axis).mean(axis=0).sum(axis=1))
             for k in range(costs.shape[axis])
         ]
         for axis in (0, 2)
     ]
     spread = [np.sqrt(len(some) * (len(some) - 1.0)) * np.std(some) for some in left_out]
-    return _least(costs.mean(axis=0).sum(axis=1)), float(np.hypot(*spread)), left_out[0]
+    total, apart = costs.mean(axis=0).sum(axis=1), squares[:, :, 3:].sum(axis=2)
+    pairs = zip(left_out[0], [values] * PARTS, apart, strict=True)
+    after = float(np.sqrt(np.mean([np.interp(*pair) for pair in pairs])))
+    best, sigma = round(_least(values, total), 4), float(np.hypot(*spread))
+    return LateForces(setting, best, sigma, before, after, float(total.min()))
 
 
-def _least(costs: Array) -> float:
-    """Where costs (D,) of `DELAYS` are least, by a parabola; NaN at an end [s]."""
+def _least(values: Array, costs: Array) -> float:
+    """Where costs (D,) of evenly spaced values are least, by a parabola; NaN at an end."""
     k = int(np.argmin(costs))
     if not 0 < k < len(costs) - 1:
         return float('nan')
     before, at, after = costs[k - 1 : k + 2]
     shift = 0.5 * (before - after) / (before - 2.0 * at + after)
-    return float(DELAYS[k] + shift * (DELAYS[1] - DELAYS[0]))
+    return float(values[k] + shift * (values[1] - values[0]))
 
 
 def _measures(foot: FootRig) -> bool:
@@ -159,5 +261,6 @@ def _measures(foot: FootRig) -> bool:
 
 
 def _states_delay(robot: RobotFile) -> bool:
-    delays = [robot.imu.delay, *(foot.wrench.delay for foot in robot.feet if foot.wrench)]
-    return any(delay is not None for delay in delays)
+    wrenches = [foot.wrench for foot in robot.feet if foot.wrench is not None]
+    stated = (each for wrench in wrenches for each in (wrench.delay, wrench.time_constant))
+    return any(delay is not None for delay in (robot.imu.delay, *stated))

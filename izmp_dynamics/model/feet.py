@@ -88,6 +88,11 @@ class FootWrench:
         default=None, lower=-1e3, upper=1e3,
     )  # fmt: skip
     delay: float | None = delay_setting(None)
+    time_constant: float | None = setting(
+        'of a low-pass of first order that its driver applies, 1/(2π) of its cut-off frequency: '
+        '0.053 for 3 Hz; it is undone',
+        default=None, unit='s', lower=0.0, upper=0.2, hint='seconds, not milliseconds',
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.matrix is None:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError, ModelError, RobotFileError, UnknownNameError
@@ -223,6 +224,16 @@ class RobotFile:
             yield 'ground.frame', self.ground.frame
         if self.fusion.link is not None:
             yield 'fusion.link', self.fusion.link
+
+    def with_wrenches(self, **settings: Any) -> 'RobotFile':
+        """This robot with something else stated of all its force sensors, such as a delay [s]."""
+        feet = (
+            dataclasses.replace(foot, wrench=dataclasses.replace(foot.wrench, **settings))
+            if foot.wrench
+            else foot
+            for foot in self.feet
+        )
+        return dataclasses.replace(self, feet=tuple(feet))
 
     def signals(self) -> Iterator[Signal]:
         """List the signals that the robot publishes; an IMU derived from the pose is none."""

@@ -16,9 +16,9 @@ from izmp_dynamics.pipeline.joints import enough_of
 from izmp_dynamics.recording.joint_watch import JointPresence, JointWatch
 from izmp_dynamics.recording.survey import Survey
 from izmp_dynamics.recording.topics import SignalTopics
+from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.imu import rotations, with_gravity
 from izmp_dynamics.signals.samples import Samples, Signals
-from izmp_dynamics.signals.stamps import nanoseconds
 
 
 class Recording:
@@ -82,18 +82,12 @@ class Recording:
         self.robot = replace(self.robot, filter=chosen)
         self.rig = replace(self.rig, robot=self.robot)
 
-    def set_wrench_delay(self, delay: float) -> None:
-        """Take a delay of the force sensors of all feet into account [s]."""
-        stated = (
-            foot
-            if foot.wrench is None
-            else replace(foot, wrench=replace(foot.wrench, delay=delay))
-            for foot in self.robot.feet
-        )
-        self.robot = replace(self.robot, feet=tuple(stated))
+    def set_wrenches(self, **settings: float) -> None:
+        """State something else of the force sensors of all feet, such as their delay [s]."""
+        self.robot = self.robot.with_wrenches(**settings)
         feet = tuple(
-            replace(foot, correction=replace(foot.correction, delay=nanoseconds(delay)))
-            for foot in self.rig.feet
+            replace(rig, correction=Correction.of_wrench(foot.wrench)) if foot.wrench else rig
+            for rig, foot in zip(self.rig.feet, self.robot.feet, strict=True)
         )
         self.rig = replace(self.rig, robot=self.robot, feet=feet)
 

@@ -20,14 +20,16 @@ class Correction:
         delay: the stamps are so much later than the instants that were measured [ns].
         offset: (m,) reading where there is nothing to measure; None: zero.
         matrix: (m, m); None: identity.
-        gyroscope_delay: of an IMU's gyroscope, beyond `delay` [ns]; taken out by
-            `GyroscopeDelay`, as it needs the samples before or after.
+        gyroscope_delay: of an IMU's gyroscope, beyond `delay` [ns].
+        time_constant: of a low-pass of first order that the values have passed [ns]. Both are
+            taken out by `stream_filter.Undone`, as that needs the samples before or after.
     """
 
     delay: int = 0
     offset: Array | None = None
     matrix: Array | None = None
     gyroscope_delay: int = 0
+    time_constant: int = 0
 
     @classmethod
     def of_delay(cls, delay: float) -> 'Correction':
@@ -56,7 +58,22 @@ class Correction:
             nanoseconds(wrench.delay or 0.0),
             frozen(wrench.offset) if any(wrench.offset) else None,
             None if same else frozen(matrix),
+            time_constant=nanoseconds(wrench.time_constant or 0.0),
         )
+
+    @property
+    def slope_over(self) -> int:
+        """Time before and after an instant over which a slope undoes the low-pass [ns].
+
+        That is so up to five times its cut-off frequency; beyond, it would make noise larger.
+        """
+        return self.time_constant // 5
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """Time before and after an instant from which its values are taken [ns]."""
+        delay, slope = self.gyroscope_delay, self.slope_over
+        return max(-delay, slope), max(delay, slope)
 
     def timing(self) -> 'Correction':
         """Correct the stamps alone, for what the sensor also measures."""

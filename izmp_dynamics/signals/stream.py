@@ -15,7 +15,7 @@ from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import DelayedFilter, GyroscopeDelay
+from izmp_dynamics.signals.stream_filter import DelayedFilter, Undone
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
@@ -159,7 +159,7 @@ class SampleStream:
     @property
     def _is_direct(self) -> bool:
         """Whether samples pass as they are: neither filtered nor made of several."""
-        return self._half_width is None and not self._correction.gyroscope_delay
+        return self._half_width is None and not any(self._correction.around)
 
     def flush(self, final: bool = True) -> Samples:
         """Take in the last sample, as nothing follows; return what became usable.
@@ -284,12 +284,12 @@ class SampleStream:
             self._filter = MatchedStream(
                 self._half_width, self._width, reach, self._differentiated
             )
-        if self._correction.gyroscope_delay:
-            self._filter = GyroscopeDelay(self._correction.gyroscope_delay, reach, self._filter)
+        before, after = self._correction.around
+        if before or after:
+            self._filter = Undone(self._correction, self._width, reach, self._filter)
         self.period, self.buffer.reach = period, reach
         spread = filter_spread(self._half_width, period)
-        delay = self._correction.gyroscope_delay / NANOSECONDS
-        spreads = spread + max(delay, 0.0), spread + max(-delay, 0.0)
+        spreads = spread + after / NANOSECONDS, spread + before / NANOSECONDS
         self._gate.begin(period, self._may_be_stuck, spreads)
 
 

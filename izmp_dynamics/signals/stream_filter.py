@@ -1,4 +1,4 @@
-"""Filters of a stream that arrives in pieces: what those share that look ahead, and a delay."""
+"""Filters of a stream that arrives in pieces: what those share that look ahead, and one."""
 
 from abc import ABC, abstractmethod
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.signals.buffer import SampleBuffer, pair
+from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
 
 
@@ -62,23 +63,32 @@ GYROSCOPE = slice(0, 3)
 """Its columns in a sample of the IMU."""
 
 
-class GyroscopeDelay(DelayedFilter):
-    """Realigns an IMU whose gyroscope is later than its accelerometer in the same messages.
+class Undone(DelayedFilter):
+    """Takes out what needs the samples before or after: a late gyroscope, a low-pass.
 
-    Each sample gets the angular velocity of its own instant, interpolated between the messages
-    around the later stamp that it has; then comes the filter of the stream, if there is one.
+    A gyroscope that is later than the accelerometer in the same messages: each sample gets the
+    angular velocity of its own instant, interpolated between the messages around the later stamp
+    that it has. A low-pass of first order of time constant τ: values y become y + τ ẏ. Then comes
+    the filter of the stream, if there is one.
 
     Args:
-        delay: of the gyroscope against the accelerometer [ns].
+        correction: of the sensor, which states them.
+        width: numbers per sample.
         reach: longest time between two samples that is interpolated across [s].
         filtered: the filter that follows; None without one.
     """
 
-    def __init__(self, delay: int, reach: float, filtered: DelayedFilter | None = None) -> None:
-        self._delay = delay
+    def __init__(
+        self,
+        correction: Correction,
+        width: int,
+        reach: float,
+        filtered: DelayedFilter | None = None,
+    ) -> None:
+        self._correction = correction
         self._reach = reach
         self._filter = filtered
-        super().__init__(6)
+        super().__init__(width)
 
     def reset(self) -> None:
         """Discard all samples."""
@@ -97,32 +107,40 @@ class GyroscopeDelay(DelayedFilter):
     def _settled(self) -> int:
         if not len(self._stamps):
             return 0
-        return int(np.searchsorted(self._stamps, self._stamps[-1] - self._delay, 'right'))
+        after = self._correction.around[1]
+        return int(np.searchsorted(self._stamps, self._stamps[-1] - after, 'right'))
 
     def _hand_out(self, end: int) -> Array:
-        """The samples from the next one to `end`; NaN where the angular velocity is not known."""
+        """The samples from the next one to `end`; NaN where a value is not known."""
         stamps, values = self._stamps[self._next : end], self._values[self._next : end].copy()
-        omega = self._values[:, GYROSCOPE]
-        values[:, GYROSCOPE] = pair(stamps + self._delay, self._stamps, omega, self._reach).values
+        delay, slope = self._correction.gyroscope_delay, self._correction.slope_over
+        if delay:
+            values[:, GYROSCOPE] = self._at(stamps + delay)[:, GYROSCOPE]
+        if slope:
+            ratio = self._correction.time_constant / (2 * slope)
+            values += ratio * (self._at(stamps + slope) - self._at(stamps - slope))
         self._next = end
         if len(self._stamps):
-            oldest = self._stamps[min(end, len(self._stamps) - 1)] + min(self._delay, 0)
+            before = self._correction.around[0]
+            oldest = self._stamps[min(end, len(self._stamps) - 1)] - before
             unused = int(np.searchsorted(self._stamps, oldest, 'right')) - 1
             self._forget(max(0, min(unused, end)))
         return values if self._filter is None else self._filter.extend(stamps, values)
 
+    def _at(self, instants: Stamps) -> Array:
+        return pair(instants, self._stamps, self._values, self._reach).values
 
-def realigned(samples: Samples, delay: int) -> Samples:
-    """Do so with all samples (T, 6) of an IMU at once; at the ends the angular velocity stays.
+
+def undone(samples: Samples, correction: Correction, reach: float) -> Samples:
+    """Do so with all samples (T, m) at once; at the ends and at gaps they stay.
 
     Args:
         samples: with increasing stamps.
-        delay: of the gyroscope against the accelerometer [ns].
+        correction: of the sensor.
+        reach: longest time between two samples that is interpolated across [s].
     """
-    if not delay or not len(samples):
+    if not any(correction.around):
         return samples
-    times = samples.stamps - samples.stamps[0]
-    values = samples.values.copy()
-    for column in range(GYROSCOPE.stop):
-        values[:, column] = np.interp(times + delay, times, samples.values[:, column])
-    return Samples(samples.stamps, values)
+    stream = Undone(correction, samples.values.shape[1], reach)
+    values = np.concatenate([stream.extend(samples.stamps, samples.values), stream.flush()])
+    return Samples(samples.stamps, np.where(np.isfinite(values), values, samples.values))

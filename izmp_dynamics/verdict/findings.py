@@ -378,12 +378,13 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
     for sentence in push_remarks(forces.pushes):
         yield Finding('push', 'warning', sentence)
     if forces.errors:
-        often = times(len(forces.errors))
+        often, total = times(len(forces.errors)), sum(each.duration for each in forces.errors)
         yield Finding(
             'unexplained_force',
             'warning',
-            f'{often[0].upper()}{often[1:]} the contact force of the motion and that of the feet '
-            f'differ for a moment, by up to {newtons(forces.largest_error)}. Such differences '
+            f'{often[0].upper()}{often[1:]}, for {seconds(total)} in all, the contact force of '
+            'the motion and that of the feet differ by up to '
+            f'{newtons(forces.largest_error)}. Such differences '
             'recur in this recording, act at the feet, are vertical at a touchdown, or come with '
             'motion of which it holds too little to tell a push from an error.',
         )

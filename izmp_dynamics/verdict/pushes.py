@@ -124,7 +124,8 @@ class ExternalForces:
 
     Attributes:
         pushes: those that stand out of the errors, in the order of time.
-        errors: forces as long and as large as a push that do not.
+        errors: forces as long and as large as a push that do not, but are no noise, as what motion
+            of a like kind leaves unexplained is; with the mean of the gap meanwhile.
     """
 
     pushes: tuple[PushStatistics, ...] = ()
@@ -248,20 +249,22 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
         found, events, sizes.tolist(), stands_out.tolist(), lines, places, strict=True
     ):
         rows = slice(*event)
+        is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
+        # only of a push it is known that it is constant
+        ahead, left, up = push.force.tolist() if is_push else map(mean, force[rows].T)
         one = PushStatistics(
             (push.start - first) / NANOSECONDS,
             push.duration,
-            float(push.force[0]),
-            float(push.force[1]),
-            float(push.force[2]),
+            ahead,
+            left,
+            up,
             size,
             _between_halves(force[rows]) + 2.0 * push.size / size,
             push.time_sigma,
             *line,
             *place,
         )
-        if push.end >= first:
-            is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
+        if push.end >= first and (is_push or not size < LEAST_SIGMA):
             (pushes if is_push else errors).append(one)
     return ExternalForces(tuple(pushes), tuple(errors))
 
