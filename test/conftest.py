@@ -29,12 +29,12 @@ REPOSITORY = Path(__file__).parents[1]
 
 
 LONGEST = (
-    'test_bad_input', 'test_node_graph', 'test_nodes', 'test_node_faults', 'test_study_itu_biped',
-    'test_calibration', 'test_fuzz', 'test_study_paper', 'test_fleet', 'test_managed_nodes',
-    'test_study_angular_momentum', 'test_quadruped', 'test_recorder', 'test_same_numbers',
-    'test_verdict_twins', 'test_engine', 'test_node_frames', 'test_walk_in_simulation',
-    'test_seesaw_controller', 'test_hostile_bags', 'test_foot_imu_replay', 'test_simulate_walk',
-    'test_seesaw_closed_loop',
+    'test_bad_input', 'test_report_browser', 'test_study_angular_momentum', 'test_nodes',
+    'test_study_itu_biped', 'test_study_paper', 'test_node_graph', 'test_fuzz', 'test_node_faults',
+    'test_same_numbers', 'test_engine', 'test_node_frames', 'test_node_events', 'test_fleet_page',
+    'test_calibration', 'test_quadruped', 'test_seesaw_closed_loop', 'test_fleet',
+    'test_online_walk', 'test_mapped_nodes', 'test_walk_in_simulation', 'test_managed_nodes',
+    'test_seesaw_controller', 'test_hostile_bags', 'test_documentation', 'test_verdict_twins',
 )  # fmt: skip
 """Files to begin with, so that at the end no process works on a long one alone."""
 
@@ -184,8 +184,9 @@ def icub_walking():
     `IZMP_SHARED_DATA` names the folder that holds `icub_walking`; otherwise `../shared/data`
     beside the repository is tried.
     """
-    shared = os.environ.get('IZMP_SHARED_DATA', REPOSITORY.parent / 'shared' / 'data')
-    folder = Path(shared) / 'icub_walking'
+    from .sample_bags import SHARED
+
+    folder = SHARED / 'icub_walking'
     if not (folder / 'walking.mcap').is_file():
         pytest.skip(
             'the recording icub_walking is not here (set IZMP_SHARED_DATA); test_replay.py '

@@ -106,7 +106,7 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     messy_logs(),
     options,

@@ -1,11 +1,19 @@
 """The fall alarm: capture point, what the feet can reach, gait, probability, alarm."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.model.method import Acd
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.falling import FallStage
+from izmp_dynamics.pipeline.joints import JointGroup
 from izmp_dynamics.pipeline.noise_propagation import joint_weights, overlap
+from izmp_dynamics.pipeline.rig import make_rig
+from izmp_dynamics.pipeline.standstill import standstill
 from izmp_dynamics.signals.differences import central_quotient
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.alarm_rule import HOLD, AlarmRule, threshold
@@ -20,6 +28,8 @@ from izmp_dynamics.stability.fall_probability import (
 )
 from izmp_dynamics.stability.gait import PHASES, Gait, footing
 from izmp_dynamics.stability.ground_plane import joined_corners
+
+from .pipeline_signals import joined
 
 G = 9.81
 HEIGHT = 0.8
@@ -82,23 +92,14 @@ def reached(feet, carries, moved):
     return hull
 
 
-def test_a_foot_that_carries_for_ever_reaches_its_own_polygon():
-    size = np.empty((1, DIRECTIONS))
-    reach(SOLE, size[0])
-    np.testing.assert_allclose(size[0, [0, 8, 16, 24]], [0.15, 0.06, 0.09, 0.06])
-    np.testing.assert_array_equal(reached(size, [True], [[0.0, 0.0]]), size[0])
-    assert np.isneginf(reached(size, [False], [[0.0, 0.0]])).all()
-    ahead = reached(size, [True], [[0.3, 0.0]])
-    np.testing.assert_allclose(ahead, size[0] + ALL_AROUND @ [0.3, 0.0])
-
-
-def test_two_feet_reach_as_far_as_their_hull_and_what_is_unknown_is_not_reached():
-    sizes = np.empty((2, DIRECTIONS))
+def test_feet_that_carry_reach_as_far_as_their_hull_and_what_is_unknown_is_not_reached():
+    sizes, moved = np.empty((2, DIRECTIONS)), np.array([[0.3, 0.0], [0.0, 0.0]])
     for k, middle in enumerate(MIDDLES):
         reach(SOLE + middle, sizes[k])
-    both = reached(sizes, [True, True], np.zeros((2, 2)))
-    hull = np.concatenate([SOLE + middle for middle in MIDDLES])
+    both = reached(sizes, [True, True], moved)
+    hull = np.concatenate([SOLE + at for at in MIDDLES + moved])
     np.testing.assert_allclose(both, (hull @ ALL_AROUND.T).max(axis=0))
+    assert np.isneginf(reached(sizes, [False, False], moved)).all()
     unknown = SOLE + MIDDLES[0]
     unknown[2, 0] = np.nan
     reach(unknown, sizes[0])
@@ -362,3 +363,62 @@ def test_one_wrong_stamp_is_no_fall():
     risk = FallAlarm(G, 2).push(given, overlap=0.02)
     assert risk.probability[50:52].min() > 0.99
     assert not risk.alarm.any()
+
+
+# ---- While joints are learned again -------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def toppling(biped31):
+    """Rig, groups of joints, and instants that tip over with the feet on the ground."""
+    rig = make_rig(biped31)
+    groups = (JointGroup(tuple(range(rig.model.dof)), RULE_STEP),)
+    evaluator = Evaluator(rig, groups)
+    still = joined(evaluator.push(standstill(rig, 200, RULE_STEP)) + evaluator.flush())
+    root = replace(still.root, angular_velocity=np.tile([0.0, 2.0, 0.0], (len(still.stamps), 1)))
+    return rig, groups, replace(still, root=root)
+
+
+@pytest.fixture
+def judge(toppling):
+    """Judges some of those instants, where the groups are known or not."""
+    rig, groups, given = toppling
+    stage = FallStage(rig)
+
+    def evaluate(begin, end, known):
+        rows = slice(begin, end)
+        return stage.evaluate(
+            given.joints.select(rows),
+            given.root.select(rows),
+            given.up[rows],
+            given.up[rows],
+            given.ground.select(rows),
+            groups if known else (),
+        )
+
+    return evaluate
+
+
+@pytest.mark.parametrize('pieces', [[20, 100], [20, 21, 50, 100]], ids=['whole', 'pieces'])
+def test_an_alarm_holds_while_joints_are_learned_and_has_to_be_raised_again(judge, pieces):
+    assert judge(10, 20, known=True).alarm[-1]
+    risks = [judge(a, b, known=False) for a, b in pairwise(pieces)]
+    assert np.isnan(np.concatenate([risk.probability for risk in risks])).all()
+    assert all('not known yet' in risk.sentence() for risk in risks)
+    alarm = np.concatenate([risk.alarm for risk in risks])
+    assert np.count_nonzero(alarm) == pytest.approx(HOLD / RULE_STEP, abs=1.0)
+    assert not alarm[-1]
+    again = judge(100, 110, known=True)
+    assert again.probability[0] > 0.99
+    assert not again.alarm[0]
+    assert again.alarm[-1]
+
+
+def test_without_an_orientation_the_probability_says_so(toppling):
+    rig, groups, given = toppling
+    unmeasured = given.up.copy()
+    unmeasured[1] = np.nan
+    signals = given.joints, given.root, given.up, unmeasured, given.ground
+    risk = FallStage(rig).evaluate(*signals, groups)
+    assert 'No orientation' not in risk.sentence(0)
+    assert risk.sentence(1).count(' No orientation of the root is known: the vertical') == 1
