@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 from hypothesis import given
@@ -159,3 +160,53 @@ def test_a_bag_whose_name_is_not_utf8_is_evaluated(corrupted):
     outcome = desk.replay()
     assert_whole(desk, outcome)
     assert odd.name in desk.report()['hashes']
+
+
+# ---- Without PyKDL, matplotlib or MuJoCo --------------------------------------------------------
+
+
+PROGRAM = (
+    'import sys; sys.modules |= dict.fromkeys(["PyKDL", "matplotlib", "mujoco"])\n'
+    'from izmp_dynamics.cli.main import main\n'
+    'for line in sys.stdin:\n'
+    '    print(main(line.split()), flush=True)\n'
+    '    if sys.modules.get("PyKDL") is None: sys.modules.pop("PyKDL", None)\n'
+)
+URDF = 'robots/biped31/biped31.urdf'
+
+
+def test_a_sentence_says_what_is_missing_and_how_to_get_it(tmp_path):
+    """Of some commands in a process of their own."""
+    commands = (
+        f'model {URDF}',  # PyKDL is there from then on
+        f'model {URDF}',
+        f'compare-runs {tmp_path} {tmp_path} -o {tmp_path}/page',
+        f'experiments paper -o {tmp_path}/paper',
+        f'simulate walk --speed 30 -o {tmp_path}/walk',
+        f'simulate quadruped --robot mule -o {tmp_path}/walk',
+        f'simulate sway -o {tmp_path}/sway',
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', PROGRAM],
+        input='\n'.join(commands), capture_output=True, text=True, cwd=REPOSITORY, check=True,
+    )  # fmt: skip
+    statuses = [line for line in done.stdout.splitlines() if line in ('0', '1')]
+    assert statuses == ['1', '0', *['1'] * 5]
+    assert 'Traceback' not in done.stderr
+    sentences = [line for line in done.stderr.splitlines() if line.startswith('izmp: error: ')]
+    kinematics, *pictures, speed, robot, simulation = sentences
+    assert 'apt install python3-pykdl' in kinematics
+    assert 'pip install mujoco' in simulation
+    assert len(pictures) == 2
+    assert 'speed of a walk is 30 m/s' in speed  # before MuJoCo, which is not there either
+    assert "no simulated quadruped 'mule'" in robot
+    for sentence in pictures:
+        assert "needs the library 'matplotlib'" in sentence
+        assert sentence.endswith('pip install matplotlib')
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_installed_where_it_is_asked_for():
+    depends = ElementTree.parse(REPOSITORY / 'package.xml').getroot().iter('exec_depend')
+    (condition,) = (d.get('condition') for d in depends if d.text == 'python3-matplotlib')
+    assert condition == '$IZMP_PLOTS == yes'

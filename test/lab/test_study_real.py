@@ -19,11 +19,11 @@ EXPERIMENT = ('experiments', 'real', '--jobs', '1')
 
 
 @pytest.fixture(scope='module')
-def logs(sway, tmp_path_factory):
+def logs(sound_bag, tmp_path_factory):
     """A folder with a recording, one without a robot file and one whose robot file is broken."""
     folder = tmp_path_factory.mktemp('logs')
     for name in ('one', 'bare', 'broken'):
-        shutil.copytree(sway[1], folder / name)
+        shutil.copytree(sound_bag, folder / name)
     for file in (ROBOT_FILE, ROBOT_FILE.with_name('biped31.urdf')):
         shutil.copy(file, folder / 'one' / file.name)
     (folder / 'broken' / 'robot.yaml').write_text('rooot: pelvis')
