@@ -120,15 +120,6 @@ def test_a_filter_does_not_spread_stuck_values(pieces):
 PATIENCE = 0.5
 
 
-def test_equal_stamps_give_the_very_samples():
-    stamps = np.arange(10) * 2 * MS
-    values = np.random.default_rng(0).normal(size=(10, 3))
-    paired = pair(stamps[3:7], stamps, values, 0.01)
-    np.testing.assert_array_equal(paired.values, values[3:7])
-    assert paired.valid.all()
-    assert not paired.interpolated.any()
-
-
 def test_between_stamps_it_interpolates_linearly_and_says_so():
     stamps = np.array([0, 4, 8]) * MS
     values = np.array([[0.0], [4.0], [0.0]])

@@ -10,16 +10,12 @@ from hypothesis import strategies as st
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_lab.simulation.noisy_signals import XSENS_GYROSCOPE, WhiteNoise
+from izmp_lab.simulation.noisy_signals import WhiteNoise
 from izmp_lab.studies.paper.bench import gyro_covariance
 from izmp_lab.studies.paper.study import estimate
 from izmp_lab.studies.tipping_arm import arm_of_wrench, tipping_arm
 
 from ..test_noise_propagation import DRAWS, OMEGA, check
-
-
-def test_the_density_of_the_data_sheet() -> None:
-    assert pytest.approx(1.7453e-4, rel=1e-4) == XSENS_GYROSCOPE
 
 
 @given(st.integers(0, 20_000), st.integers(0, 9_000))

@@ -370,16 +370,6 @@ def test_overlapping_soles_are_refused_naming_the_step():
         footsteps_footsteps(turn=-0.8, width=0.13, length=0.0)
 
 
-@given(st.floats(0.01, 0.5), st.floats(-2.0, 2.0), st.floats(-3.0, 3.0))
-def test_normal_is_across_the_surface(slope, start, x):
-    ramp, step = Ramp(slope, start), 1e-3
-    if abs(x - start) < 2 * step:
-        return
-    tangent = np.array([2 * step, 0.0, ramp.height(x + step) - ramp.height(x - step)])
-    assert ramp.rotation(x)[:, 2] @ tangent == pytest.approx(0.0, abs=1e-12)
-    assert ramp.rotation(x)[2, 2] > 0.0
-
-
 @given(st.floats(0.0, 0.5), st.floats(-2.0, 2.0), st.floats(-3.0, 3.0), st.floats(0.01, 0.3))
 def test_rounded_height_is_near_and_never_below(slope, start, x, width):
     ramp = Ramp(slope, start)
