@@ -89,12 +89,14 @@ class FusionStage:
         return maps
 
     def _show(self, results: Evaluated, rows: range) -> None:
-        """Show feet to what looks for swings: one instant after the other, SPACING apart."""
+        """Show feet to what looks for swings, at instants that are SPACING apart."""
+        shown = []
         for row in rows:
             stamp = int(results.stamps[row])
             if stamp - self._shown >= nanoseconds(SPACING):
                 self._shown = stamp
-                self._unloaded.see(results, slice(row, row + 1))
+                shown.append(row)
+        self._unloaded.see(results, np.array(shown, dtype=np.intp))
 
     def _swings(self) -> Iterator[Unloaded]:
         """Those that ended since the last call."""

@@ -284,13 +284,13 @@ def _differences(
     mr_ad: MrAd, states: Array, columns: range, size: float, units: Array | None
 ) -> Array:
     """(K, 6, C) derivatives of the wrench by numbers of the state, as central differences."""
-    parts = []
-    for column in columns:
-        step = np.zeros(states.shape[1])
-        step[column] = size
-        after, before = (mr_ad.of_states(states + sign * step, units)[0] for sign in (1.0, -1.0))
-        parts.append(0.5 / size * (after - before))
-    return np.stack(parts, axis=2)
+    steps = size * np.eye(states.shape[1])[columns]
+    moved = states + np.stack([steps, -steps])[:, :, None]
+    if units is not None:
+        units = np.tile(units, (2 * len(columns), 1, 1))
+    wrenches, _ = mr_ad.of_states(moved.reshape(-1, states.shape[1]), units)
+    after, before = wrenches.reshape(*moved.shape[:3], -1)
+    return np.moveaxis(0.5 / size * (after - before), 0, 2)
 
 
 _STATES = 2048

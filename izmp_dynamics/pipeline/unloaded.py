@@ -141,7 +141,7 @@ class UnloadedFeet:
         """What is handed out ahead of its time, in a pause, is not to be seen twice."""
         return UnloadedFeet(self.rig)
 
-    def see(self, results: Evaluated, rows: slice = slice(None)) -> None:
+    def see(self, results: Evaluated, rows: slice | Indices = slice(None)) -> None:
         """Take some of K instants; if a clock was set back, they are the first."""
         feet = results.ground.feet
         seen = FeetSeen(
@@ -177,6 +177,7 @@ class UnloadedFeet:
         if not self._seen:
             return
         seen = FeetSeen.joined(self._seen)
+        seen = seen.select(seen.stamps >= seen.stamps[-1] - nanoseconds(SPAN))
         heights = clearances(seen.soles.each)
         loads = self.loads(seen)
         for k, foot in enumerate(self.rig.feet):
