@@ -146,7 +146,7 @@ class _Rows(NamedTuple):
 class _Cell(NamedTuple):
     scatter: Array  # (6, 6) of r
     noise: Array  # (6, 6) the part of it that is fast
-    squares: Array  # (2, 3) mean squares of the means of the forces over shorter `SPANS`
+    squares: Array  # (3, 3) mean squares of the means of the forces over `SPANS`
     change: Array  # (6,) half the square by which the mean gap differs from that before
     level: Array  # (6,) mean of r
     instants: int
@@ -176,6 +176,7 @@ class Fusion:
         self._times = np.empty(0, np.int64)
         self._forces = np.empty((0, 3))
         self._turned, self._state = False, 0
+        self._scattered = self._scatter()
         self._combine(np.tile(np.eye(6), (feet, 1, 1)))
 
     def turn(self, predicted: Array, maps: Array, swings: Iterable[Unloaded]) -> None:
@@ -238,7 +239,7 @@ class Fusion:
         moved, feet, both = noise[:6, :6], noise[6:, 6:], noise[6:, :6]
         swings = sum((maps[k] @ s @ maps[k].T for k, s in self._swings.items()), least)
         feet = feet + swings * max(0.0, 1.0 - _size(feet, units) / _size(swings, units))
-        known, (scatter, fast) = moved + feet - both - both.T, self._scatter()
+        known, (scatter, fast) = moved + feet - both - both.T, self._scattered
         part = _size(fast, units) / _size(known, units)
         factor = min(part, MOST_NOISE)
         rest = _positive(scatter - factor / part * fast, self._sigma)
@@ -252,8 +253,8 @@ class Fusion:
         floor = (self._sigma[:3] / NO_NOISE) ** 2 + np.diag(H @ P @ H.T)[:3]
         usual = np.zeros((len(SPANS), 3))
         if self._cells:
-            squares = [np.vstack([cell.squares, cell.change[:3]]) for cell in self._cells]
-            usual = np.median(squares, axis=0) + self._wander()[:3]
+            squares = np.median([cell.squares for cell in self._cells], axis=0)
+            usual = squares + self._wander()[:3]
         self._limits = np.sqrt(floor + usual)
 
     def _compare(self, change: Array, covariance: Array) -> None:
@@ -322,12 +323,12 @@ class Fusion:
         level = left.mean(axis=0)
         left = left - level
         change = np.zeros(6) if self._before is None else gap - self._before
-        squares = _squares(rows.stamps[known], rows.gap[known, :3])
         scatter = left.T @ left / len(left) + 0.5 * np.outer(change, change)
         noise = _noise(rows.stamps[counts], left)
         changed = 0.5 * change**2
+        squares = np.vstack([_squares(rows.stamps[known], rows.gap[known, :3]), changed[:3]])
         self._cells.append(_Cell(scatter, noise, squares, changed, level, len(left)))
-        self._closed, self._before = self._closed + 1, gap
+        self._closed, self._before, self._scattered = self._closed + 1, gap, self._scatter()
         M = np.concatenate(rows.maps[counts].mean(axis=0), axis=1)
         measured = gap, np.concatenate([np.eye(6), -M], axis=1)
         self._waiting, learned = (measured if calm else None), self._waiting
@@ -339,7 +340,7 @@ class Fusion:
 
     def _mean_scatter(self) -> Array:
         """(6, 6) covariance of the mean of r over a cell: half the square of its changes."""
-        scatter, units = self._scatter()[0], self._sigma**2
+        scatter, units = self._scattered[0], self._sigma**2
         if len(self._cells) < 2:
             return scatter
         change = np.mean([cell.change for cell in self._cells], axis=0) * len(self._cells)
