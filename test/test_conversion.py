@@ -189,7 +189,7 @@ def columns(path, topic, names):
 
 @pytest.mark.parametrize('file', [json_file, protobuf_file])
 def test_values_that_are_absent_and_messages_that_are_broken(file, tmp_path):
-    joints = [{'name': 'hip'}, {'name': 'knee', 'position': 0.0}]
+    joints = [{'name': 'hip'}, {'name': 'knee', 'position': 0.0, 'velocity': 1.0}]
     messages = [
         ('joints', 5, {'timestamp': time(5), 'joints': joints}),
         ('joints', 6, b'\xff{'),
@@ -197,8 +197,9 @@ def test_values_that_are_absent_and_messages_that_are_broken(file, tmp_path):
          'y': 0.0, 'z': 0.0}}),
     ]  # fmt: skip
     path = file(tmp_path / 'log.mcap', messages)
-    decoded, (positions,) = columns(path, '/joints', ['position'])
-    np.testing.assert_array_equal(positions, [[np.nan, 0.0]])
+    decoded, found = columns(path, '/joints', ['position', 'velocity', 'effort'])
+    np.testing.assert_array_equal(found[:2], [[[np.nan, 0.0]], [[np.nan, 1.0]]])
+    assert found[2] == [[]]
     assert decoded.broken == 1
     _, found = columns(path, '/imu', ['stamp', 'rates', 'acceleration', 'q'])
     assert found[:3] == [[2 * 10**9 + 1], [[0.0, 2.0]], [[1.0, 0.0, 0.0]]]
@@ -259,7 +260,7 @@ def test_what_cannot_be_converted_is_named(tmp_path, monkeypatch):
     with BagReader(path) as bag, raising(BagError, 'broken_definition') as caught:
         bag.decoder('/imu')
     assert "schema 'a.C'" in str(caught.value)
-    none = write(tmp_path / 'none.mcap', 'json', {'imu': ('', b'')}, [('imu', 1, b'{}')])
+    none = write(tmp_path / 'none.mcap', 'json', {'imu': ('', b'')}, [])
     with BagReader(none) as bag, raising(BagError, 'unsupported_encoding') as caught:
         bag.decoder('/imu')
     assert 'without a schema' in str(caught.value)
@@ -272,6 +273,32 @@ def test_what_cannot_be_converted_is_named(tmp_path, monkeypatch):
         bag.decoder('/imu')
 
 
+@pytest.mark.parametrize('schema', ['oGXj-1.Imu', ''])
+def test_a_draft_maps_the_imu_by_the_names_of_its_fields(schema, robot, sound, tmp_path):
+    """Also of a topic without a schema, whose fields are those of its first message."""
+    fields = record(
+        stamp=TIME, orientation=record(w=NUMBER, x=NUMBER, y=NUMBER, z=NUMBER),
+        gyro=array(NUMBER), accel=record(x=NUMBER, y=NUMBER, z=NUMBER),
+    )  # fmt: skip
+    names = {'q': 'orientation', 'rates': 'gyro', 'acceleration': 'accel'}
+    joints = json.dumps(SCHEMAS['foxglove.JointStates']).encode()
+    schemas = {
+        'joints': ('foxglove.JointStates', joints),
+        'imu': (schema, json.dumps(fields).encode() if schema else b''),
+    }
+    raws = (
+        (topic, stamp, json.dumps({names.get(k, k): v for k, v in tree.items()}).encode())
+        for topic, stamp, tree in trees(sound)
+    )
+    path = write(tmp_path / 'log.mcap', 'json', schemas, raws)
+    write_draft(path, robot.urdf, tmp_path / 'robot.yaml')
+    imu = load_robot_file(tmp_path / 'robot.yaml').imu
+    assert imu.type == ('ogxj_1/msg/Imu' if schema else 'messages/msg/unknown')
+    assert (imu.angular_velocity, imu.linear_acceleration) == ('gyro[0:3]', 'accel')
+    assert (imu.clock, imu.orientation[-13:]) == ('stamp', 'orientation.w')
+    assert evaluate_bag(path, load_robot_file(tmp_path / 'robot.yaml')).tracks['mr_ad']
+
+
 def test_poses_of_foxglove_are_poses(tmp_path):
     xyz, turn = (
         dict(zip('xyz', (1.0, 2.0, 3.0), strict=True)),
@@ -280,14 +307,18 @@ def test_poses_of_foxglove_are_poses(tmp_path):
     pose = {'position': xyz, 'orientation': turn}
     placed = {'timestamp': time(7), 'frame_id': 'map', 'pose': pose}
     transform = {
-        'timestamp': time(8), 'parent_frame_id': 'map', 'child_frame_id': 'trunk',
+        'timestamp': time(7), 'parent_frame_id': 'map', 'child_frame_id': 'trunk',
         'translation': xyz, 'rotation': turn,
     }  # fmt: skip
-    schemas = {'foxglove.PoseInFrame': record(), 'foxglove.FrameTransform': record()}
-    messages = [('joints', 7, placed), ('imu', 8, transform)]
-    path = json_file(tmp_path / 'log.mcap', messages, schemas)
-    for topic, stamp, place in (('/joints', 7, 'pose.position'), ('/imu', 8, 'transform')):
-        decoded, (stamps, values) = columns(path, topic, ['header.stamp', place])
-        assert stamps == [stamp]
+    given = {
+        'PoseInFrame': (placed, 'pose.position'), 'FrameTransform': (transform, 'transform'),
+        'Odometry': (placed | {'body_frame_id': 'trunk'}, 'pose.pose'),
+    }  # fmt: skip
+    schemas = {topic: (f'foxglove.{topic}', json.dumps(record()).encode()) for topic in given}
+    messages = [(topic, 7, json.dumps(tree).encode()) for topic, (tree, _) in given.items()]
+    path = write(tmp_path / 'log.mcap', 'json', schemas, messages)
+    for topic, (_, place) in given.items():
+        decoded, (stamps, values) = columns(path, f'/{topic}', ['header.stamp', place])
+        assert stamps == [7]
         assert values[0][:3] == [1.0, 2.0, 3.0]
         assert decoded.texts('header.frame_id') == ('map',)

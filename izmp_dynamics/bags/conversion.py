@@ -46,11 +46,18 @@ def _header(tree: Tree, frame: str = 'frame_id') -> Tree:
 
 def _joint_state(tree: Tree) -> Tree:
     joints = tree.get('joints', ())
-    return {
-        'header': _header(tree),
-        'name': [joint['name'] for joint in joints],
-        'position': [joint.get('position', np.nan) for joint in joints],
-    }
+    found = {'header': _header(tree), 'name': [joint['name'] for joint in joints]}
+    for name in ('position', 'velocity', 'effort'):
+        if name == 'position' or any(name in joint for joint in joints):
+            found[name] = [joint.get(name, np.nan) for joint in joints]
+    return found
+
+
+def _odometry(tree: Tree) -> Tree:
+    pose = {'pose': tree.get('pose'), 'covariance': np.zeros(36)}
+    twist = {'covariance': np.zeros(36)}
+    child = tree.get('body_frame_id')
+    return {'header': _header(tree), 'child_frame_id': child, 'pose': pose, 'twist': twist}
 
 
 _STANDARD: Mapping[str, tuple[str, Callable[[Tree], Tree]]] = {
@@ -63,6 +70,7 @@ _STANDARD: Mapping[str, tuple[str, Callable[[Tree], Tree]]] = {
         'geometry_msgs/msg/TransformStamped',
         lambda tree: {**tree, 'header': _header(tree, 'parent_frame_id'), 'transform': tree},
     ),
+    'foxglove.Odometry': ('nav_msgs/msg/Odometry', _odometry),
 }
 
 
@@ -78,6 +86,7 @@ class Converter:
 
     Args:
         channel: in protobuf or JSON; its definition is the schema, a byte a character.
+        first: message, whose fields are those of a topic in JSON without a schema.
 
     Attributes:
         channel: as that of messages in CDR.
@@ -87,10 +96,11 @@ class Converter:
         MissingDependencyError: protobuf is missing.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, first: bytes = b'') -> None:
         encoding, msgtype = channel.encoding, channel.msgtype
         data = channel.definition.encode('latin-1', errors='replace')
-        if encoding not in ('protobuf', 'json') or not data:
+        is_json = encoding == 'json'
+        if not (data or is_json and first) or encoding not in ('protobuf', 'json'):
             raise BagError(
                 f"it is serialized as '{encoding}'{' without a schema' * (not data)}; only 'cdr' "
                 "can be read, and 'protobuf' and 'json' with a schema.",
@@ -98,9 +108,10 @@ class Converter:
             )  # fmt: skip
         types: dict[str, list[str]] = {}
         try:
-            if encoding == 'json':
+            if is_json:
                 self._tree: Callable[[bytes], Tree] = json.loads
-                _describe(_json_fields, msgtype, json.loads(data), types)
+                schema = json.loads(data) if data else _schema_of(json.loads(first))
+                _describe(_json_fields, msgtype, schema, types)
             else:
                 descriptor, self._tree = _protobuf(channel.schema, data)
                 _describe(_protobuf_fields, msgtype, descriptor, types)
@@ -136,8 +147,8 @@ class Converter:
 
 
 def _type(name: str) -> str:
-    package, _, name = name.rpartition('.')
-    return f'{package.replace(".", "_") or "messages"}/msg/{name}'
+    package, _, name = re.sub(r'[^\w.]', '_', name).rpartition('.')
+    return f'{package.replace(".", "_").lower() or "messages"}/msg/{name or "Message"}'
 
 
 def _describe(
@@ -160,6 +171,15 @@ def _describe(
             _describe(fields, *inner, types, above)
         if kind:
             own.append(f'{kind}{"[]" * is_array} {name}')
+
+
+def _schema_of(value: Any) -> Tree:
+    """The schema that a value in JSON has."""
+    if isinstance(value, dict):
+        return {'properties': {name: _schema_of(part) for name, part in value.items()}}
+    if isinstance(value, list):
+        return {'type': 'array', 'items': _schema_of(value[0]) if value else {}}
+    return {'type': {str: 'string', bool: 'boolean', type(None): 'null'}.get(type(value), 'number')}
 
 
 def _json_kinds(part: Any) -> set[str]:

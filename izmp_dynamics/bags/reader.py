@@ -127,7 +127,9 @@ class BagReader:
         recorded = channel.type_hash or hashes.get((topic, channel.msgtype), '')
         try:
             if channel.encoding != 'cdr':
-                self._converters[topic] = Converter(channel)
+                begin = None if channel.definition else next(self._spans([topic], 1.0), None)
+                first = begin[2][topic][1][0] if begin else b''
+                self._converters[topic] = Converter(channel, first)
                 channel = self._converters[topic].channel
             typestore = choose_types(channel, recorded, self._note)
         except BagError as error:

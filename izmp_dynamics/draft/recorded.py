@@ -28,7 +28,7 @@ from izmp_dynamics.bags.table_file import ROW, TOPIC
 from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.errors import BagError, ReplayError
 from izmp_dynamics.base.resources import find_resources
-from izmp_dynamics.draft.tables import table_robot
+from izmp_dynamics.draft.tables import imu_robot, table_robot
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.signals import IMU, JOINT_STATE, POSES, POSITIONS, WRENCH
@@ -99,6 +99,11 @@ def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Record
         if ROW in types.values() and (table := table_robot(_columns(bag), joints)):
             known[ROW] = table
         mapped = {name: known[kind] for name, kind in types.items() if kind in known}
+        for name, kind in types.items():
+            if kind not in known and kind not in standard_types().fielddefs:
+                with suppress(BagError):  # whose definition cannot be read
+                    if file := imu_robot(bag.decoder(name).typestore, kind):
+                        mapped[name] = file
         usable = [name for name, kind in types.items() if kind in readable or name in mapped]
         truth = tuple(name for name in usable if 'truth' in name.lower())
         wanted = [name for name in usable if name not in truth]
@@ -185,10 +190,11 @@ def _arrays(
     for topic, msgtype in types.items():
         table = msgtype == ROW
         if (topic not in mapped or table) and (msgtype not in standard or 'MultiArray' in msgtype):
-            arrays: list[str] = []
-            with suppress(BagError):  # whose definition cannot be read
+            try:
                 typestore = bag.decoder(topic).typestore
-                arrays += _columns(bag) if table else number_arrays(typestore, msgtype)
+                arrays = _columns(bag) if table else [*number_arrays(typestore, msgtype)]
+            except BagError as error:
+                arrays = [f'what cannot be read: {str(error).rstrip(".")}']
             if arrays:
                 yield f'{topic} (type: {msgtype}) has {", ".join(arrays)}'
 

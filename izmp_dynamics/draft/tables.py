@@ -1,11 +1,15 @@
-"""Which columns of a table are what, by their names: a mapping to begin with."""
+"""Which columns of a table, or fields of a message, are what by their names: a first mapping."""
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from izmp_dynamics.bags.fields import is_time, number_arrays
 from izmp_dynamics.bags.table_file import ROW, TOPIC
+from izmp_dynamics.base.field_path import parse
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.sensors import Imu, Joints
+from izmp_dynamics.model.signals import RECEIVED
 
 _OTHERS = re.compile(r'(?<![a-z])(vel|d?dq|qd|acc|tau|torque|eff|curr|temp|des|cmd|target)')
 """In names of columns that belong to a joint, but are not its measured position."""
@@ -14,6 +18,7 @@ _TORQUES = re.compile(r'(?<![a-z])(tau|torque|eff)')
 
 _GYROSCOPE = re.compile(r'gyr|omega|ang(ular)?_?(vel|rate)|(?<![a-z])w$')
 _ACCELEROMETER = re.compile(r'acc|specific_force|(?<![a-z])a$')
+_ORIENTATION = re.compile(r'orientation|quat')
 
 
 def table_robot(columns: Sequence[str], joints: Sequence[str]) -> RobotFile | None:
@@ -58,6 +63,43 @@ def table_robot(columns: Sequence[str], joints: Sequence[str]) -> RobotFile | No
             angular_velocity=gyroscope,
             linear_acceleration=accelerometer,
             orientation=orientation,
+        ),
+    )
+
+
+def imu_robot(typestore: Any, msgtype: str) -> RobotFile | None:
+    """A robot file whose IMU messages of a type are; None if no names of fields say that.
+
+    Args:
+        typestore: rosbags typestore that knows the type.
+        msgtype: of the messages; their orientation counts if its four numbers have names.
+    """
+    fields = [field.replace('[0:N]', '[0:3]') for field in number_arrays(typestore, msgtype)]
+    gyroscope, accelerometer, orientation = (
+        next((field for field in fields if words.search(field.lower())), None)
+        for words in (_GYROSCOPE, _ACCELEROMETER, _ORIENTATION)
+    )
+    if gyroscope is None or accelerometer is None:
+        return None
+    own = [name for name, _ in typestore.fielddefs[msgtype][1]]
+    times = (
+        path
+        for path in ('header.stamp', *own)
+        if is_time(typestore, msgtype, parse(path)[0].steps)
+    )
+    if orientation is not None:
+        orientation = (
+            None if '[' in orientation else ', '.join(f'{orientation}.{axis}' for axis in 'xyzw')
+        )
+    return RobotFile(
+        '',
+        imu=Imu(
+            '',
+            type=msgtype,
+            angular_velocity=gyroscope,
+            linear_acceleration=accelerometer,
+            orientation=orientation,
+            clock=next(times, RECEIVED),
         ),
     )
 
