@@ -100,7 +100,7 @@ class Converter:
         encoding, msgtype = channel.encoding, channel.msgtype
         data = channel.definition.encode('latin-1', errors='replace')
         is_json = encoding == 'json'
-        if not (data or is_json and first) or encoding not in ('protobuf', 'json'):
+        if not (data or (is_json and first)) or encoding not in ('protobuf', 'json'):
             raise BagError(
                 f"it is serialized as '{encoding}'{' without a schema' * (not data)}; only 'cdr' "
                 "can be read, and 'protobuf' and 'json' with a schema.",
@@ -179,7 +179,9 @@ def _schema_of(value: Any) -> Tree:
         return {'properties': {name: _schema_of(part) for name, part in value.items()}}
     if isinstance(value, list):
         return {'type': 'array', 'items': _schema_of(value[0]) if value else {}}
-    return {'type': {str: 'string', bool: 'boolean', type(None): 'null'}.get(type(value), 'number')}
+    return {
+        'type': {str: 'string', bool: 'boolean', type(None): 'null'}.get(type(value), 'number')
+    }
 
 
 def _json_kinds(part: Any) -> set[str]:

@@ -32,9 +32,10 @@ from izmp_dynamics.compare.table import (
     shown,
 )
 from izmp_dynamics.files.place import TAKEN
-from izmp_dynamics.pages.look import Entry, Look, legible, line, panels
+from izmp_dynamics.pages.look import Entry, legible, line, panels
 from izmp_dynamics.pages.picture import Page, Picture, Table, Toned
 from izmp_dynamics.pages.rendering import files_of, render, to_csv, write_files
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.verdict.events.event import KINDS
 from izmp_dynamics.verdict.formatting import margin_mm, mm, seconds
 
@@ -226,14 +227,14 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
     label = f'{quantity.label} [{quantity.unit}]'
     x_label = 'time [s]' if alignment.by == 'time' else 'gait cycle [%]'
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend, styles = [], []
         for k, name in enumerate(drawn):
             colour, dashes = COLOURS[k % len(COLOURS)], '--' if k // len(COLOURS) % 2 else '-'
-            legend.append(Entry(name, line(look, colour, linestyle=dashes)))
+            legend.append(Entry(name, line(colour, linestyle=dashes)))
             # the first, which the others are compared with, is wide and behind them
             wide = {'linewidth': 3.5, 'alpha': 0.45} if k == 0 else {'linewidth': 1.3}
-            styles.append({'color': look[colour], 'linestyle': dashes, **wide})
+            styles.append({'color': LIGHT[colour], 'linestyle': dashes, **wide})
         canvas, axes = panels(width, 2, legend, height=2.6)
         for rows, mean, style in zip(aligned.rows, means, styles, strict=True):
             axes[0].plot(aligned.x, mean, **style)
@@ -250,7 +251,7 @@ def picture_of(results: Sequence[Result], alignment: Alignment, aligned: Aligned
                 aligned.x, found.mean - found.half, found.mean + found.half,
                 color=style['color'], alpha=0.18, linewidth=0,
             )  # fmt: skip
-        axes[1].axhline(0.0, color=look['ink'], linewidth=0.8)
+        axes[1].axhline(0.0, color=LIGHT['ink'], linewidth=0.8)
         axes[0].set(xlabel=x_label, ylabel=label)
         axes[1].set(xlabel=x_label, ylabel=f'minus {drawn[0]:.24} [{quantity.unit}]')
         return canvas

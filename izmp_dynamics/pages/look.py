@@ -1,16 +1,15 @@
 """How pictures are drawn: colours, panels, legends; with matplotlib, on the page and in files.
 
-On the page, pictures are inline SVG. Colours are drawn as placeholders that become `var(--name)`,
-so that the page's style sheet decides them (light, dark, print); text stays text and takes the
-page's font. In PNG and SVG files colours are those of the light page. They are those of Okabe
-and Ito, which the colour-blind distinguish; every series has a line style or marker of its own.
+Pictures are drawn in the colours of the light page, those of Okabe and Ito, which the colour-blind
+distinguish; every series has a line style or marker of its own. Inline in the page colours become
+`var(--name)`, so that its style sheet decides them (light, dark, print); text stays text and takes
+the page's font.
 """
 
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,33 +31,30 @@ except ImportError as error:
 Canvas = Figure
 """What is drawn on."""
 
-PLACEHOLDERS = {name: f'#0a0b{k:02x}' for k, name in enumerate(LIGHT, 1)}
-"""CSS variable → colour that stands for it while matplotlib draws."""
-
 _STYLE: dict[Any, Any] = {
     'svg.fonttype': 'none',
     'font.family': 'DejaVu Sans',
     'font.size': 9.5,
     'axes.labelsize': 9.5,
-    'axes.edgecolor': PLACEHOLDERS['muted'],
-    'axes.labelcolor': PLACEHOLDERS['ink'],
+    'axes.edgecolor': LIGHT['muted'],
+    'axes.labelcolor': LIGHT['ink'],
     'axes.linewidth': 0.7,
     'axes.spines.top': False,
     'axes.spines.right': False,
     'axes.grid': True,
     'axes.axisbelow': True,
     'axes.unicode_minus': True,
-    'grid.color': PLACEHOLDERS['grid'],
+    'grid.color': LIGHT['grid'],
     'grid.linewidth': 0.6,
-    'xtick.color': PLACEHOLDERS['muted'],
-    'ytick.color': PLACEHOLDERS['muted'],
-    'xtick.labelcolor': PLACEHOLDERS['ink'],
-    'ytick.labelcolor': PLACEHOLDERS['ink'],
+    'xtick.color': LIGHT['muted'],
+    'ytick.color': LIGHT['muted'],
+    'xtick.labelcolor': LIGHT['ink'],
+    'ytick.labelcolor': LIGHT['ink'],
     'xtick.labelsize': 9,
     'ytick.labelsize': 9,
     'xtick.major.size': 3,
     'ytick.major.size': 3,
-    'text.color': PLACEHOLDERS['ink'],
+    'text.color': LIGHT['ink'],
     'path.simplify': True,
     'path.simplify_threshold': 0.2,
 }
@@ -75,29 +71,9 @@ _LEGEND_ROW = 0.22
 _TITLE = 0.2
 
 
-@dataclass(frozen=True)
-class Look:
-    """Colours by name."""
-
-    colours: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> str:
-        return self.colours[name]
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Draw and save in this look."""
-        names = {colour: name for name, colour in PLACEHOLDERS.items()}
-        mine = {
-            key: self.colours[names[value]] if value in names else value
-            for key, value in _STYLE.items()
-        }
-        with matplotlib.rc_context(mine):
-            yield
-
-
-PAGE = Look(PLACEHOLDERS)
-FILES = Look(LIGHT)
+def drawing() -> Any:
+    """Context in which pictures are drawn and saved."""
+    return matplotlib.rc_context(_STYLE)
 
 
 @dataclass(frozen=True)
@@ -108,10 +84,10 @@ class Entry:
     handle: Any
 
 
-def stroke(look: Look, style: LineStyle, **more: Any) -> dict[str, Any]:
+def stroke(style: LineStyle, **more: Any) -> dict[str, Any]:
     """Arguments of matplotlib's `plot` for a line."""
     of_line: dict[str, Any] = {
-        'color': look[style.colour],
+        'color': LIGHT[style.colour],
         'linewidth': style.width,
         'linestyle': (0, style.dashes) if style.dashes else '-',
         'alpha': style.opacity,
@@ -120,9 +96,9 @@ def stroke(look: Look, style: LineStyle, **more: Any) -> dict[str, Any]:
     return of_line | more
 
 
-def sample(look: Look, style: LineStyle, **more: Any) -> Any:
+def sample(style: LineStyle, **more: Any) -> Any:
     """A sample of a line style for a legend."""
-    return Line2D([], [], **stroke(look, style, **more))
+    return Line2D([], [], **stroke(style, **more))
 
 
 def legible(text: str) -> str:
@@ -130,14 +106,14 @@ def legible(text: str) -> str:
     return '\u200b' * text.startswith('_') + text.replace('$', r'\$')
 
 
-def line(look: Look, colour: str, **style: Any) -> Any:
+def line(colour: str, **style: Any) -> Any:
     """A sample of a line for a legend."""
-    return Line2D([], [], color=look[colour], **style)
+    return Line2D([], [], color=LIGHT[colour], **style)
 
 
-def patch(look: Look, colour: str, **style: Any) -> Any:
+def patch(colour: str, **style: Any) -> Any:
     """A sample of an area for a legend."""
-    return Patch(facecolor=look[colour], **style)
+    return Patch(facecolor=LIGHT[colour], **style)
 
 
 def panels(
@@ -207,9 +183,9 @@ def log_ticks(axis: Any, values: Sequence[float]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def series(look: Look, method: str, **style: Any) -> dict[str, Any]:
+def series(method: str, **style: Any) -> dict[str, Any]:
     """Arguments of matplotlib's `plot` for a method's curve, as in the report."""
-    return stroke(look, style_of(method), **style)
+    return stroke(style_of(method), **style)
 
 
 def is_wide(width: float) -> bool:
@@ -253,8 +229,6 @@ def to_svg(canvas: Any, name: str, description: str) -> str:
     )
     text = re.sub(r'<[^>]*>', lambda tag: _LONG_NUMBER.sub(r'\1', tag.group()), text)
     text = re.sub(r'\b(id="|url\(#|href="#)', rf'\g<1>{name}-', text)
-    for variable, colour in PLACEHOLDERS.items():
-        text = text.replace(colour, f'var(--{variable})')
     viewbox = re.search(r'viewBox="[^"]*"', text)
     opening = f'<svg {viewbox.group() if viewbox else ""} role="img" aria-label="{description}">'
     return re.sub(r'<svg [^>]*>', lambda _: opening, text, count=1, flags=re.S).strip()

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from izmp_dynamics.pages.look import Look
-
 
 @dataclass(frozen=True)
 class Fact:
@@ -95,7 +93,7 @@ class Picture:
         name: short name, that of its files.
         title: heading.
         source: where it comes from, e.g. 'Fig. 6 of the paper'.
-        draw: draws it in a look, at a width [inch].
+        draw: draws it at a width [inch].
         facts: its numbers.
         seen: what is seen.
         paper: what the paper says.
@@ -108,7 +106,7 @@ class Picture:
     name: str
     title: str
     source: str
-    draw: Callable[[Look, float], Any]
+    draw: Callable[[float], Any]
     facts: tuple[Fact, ...]
     seen: str
     paper: str

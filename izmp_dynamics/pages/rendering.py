@@ -12,7 +12,7 @@ from typing import Any
 import izmp_dynamics
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.files.place import write_together
-from izmp_dynamics.pages.look import FILES, PAGE, Look, to_svg
+from izmp_dynamics.pages.look import drawing, to_svg
 from izmp_dynamics.pages.picture import Page, Picture, Table
 from izmp_dynamics.pages.styles import LIGHT, NARROW, WIDE
 from izmp_dynamics.pages.templates import template
@@ -69,35 +69,30 @@ def render(page: Page, pictures: Sequence[Picture]) -> str:
     claims = [(p, fact) for p in pictures for fact in p.facts if fact.holds is not None]
     return template(__package__, TEMPLATE).render(
         version=izmp_dynamics.__version__,
-        pictures=[
-            (p, *(inline_svg(p.draw, width, p.name, p.title) for width in (WIDE, NARROW)))
-            for p in pictures
-        ],
+        pictures=[(p, inline_svg(p, WIDE), inline_svg(p, NARROW)) for p in pictures],
         claims=claims,
         kept=sum(bool(fact.holds) for _, fact in claims),
         page=page,
     )
 
 
-@lru_cache(maxsize=64)
-def inline_svg(draw: Callable[[Look, float], Any], width: float, name: str, title: str) -> str:
-    """Draw for inlining, with colours as CSS variables.
+def inline_svg(picture: Picture, width: float) -> str:
+    """Draw a picture for inlining at a width [inch], with colours as CSS variables."""
+    text = _svg(picture.draw, picture.name, picture.title, width)
+    for variable, colour in LIGHT.items():
+        text = text.replace(colour, f'var(--{variable})')
+    return text
 
-    Args:
-        draw: draws in a look, at a width [inch].
-        width: of the picture [inch].
-        name: of the picture, unique in the page.
-        title: what is shown.
-    """
-    with PAGE.applied():
-        return to_svg(draw(PAGE, width), f'{name}-{round(10 * width)}', title)
+
+@lru_cache(maxsize=64)
+def _svg(draw: Callable[[float], Any], name: str, title: str, width: float) -> str:
+    with drawing():
+        return to_svg(draw(width), f'{name}-{round(10 * width)}', title)
 
 
 def standalone_svg(picture: Picture) -> str:
     """Draw a picture as an SVG file on its own."""
-    text = inline_svg(picture.draw, WIDE, picture.name, picture.title)
-    for name, colour in LIGHT.items():
-        text = text.replace(f'var(--{name})', colour)
+    text = _svg(picture.draw, picture.name, picture.title, WIDE)
     width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', text)[0])
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     opening = f'<svg {spaces} width="{width:.0f}pt" height="{height:.0f}pt" '
@@ -107,8 +102,8 @@ def standalone_svg(picture: Picture) -> str:
 def to_png(picture: Picture) -> bytes:
     """Draw a picture as PNG, on white."""
     buffer = io.BytesIO()
-    with FILES.applied():
-        canvas: Any = picture.draw(FILES, WIDE)
+    with drawing():
+        canvas = picture.draw(WIDE)
         canvas.savefig(
             buffer, format='png', dpi=_DOTS_PER_INCH, facecolor='white',
             metadata={'Software': None},

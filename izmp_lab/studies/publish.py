@@ -16,9 +16,10 @@ import numpy as np
 
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.engine.processes import HERE, Processes
-from izmp_dynamics.pages.look import Entry, Look, line
+from izmp_dynamics.pages.look import Entry, line
 from izmp_dynamics.pages.picture import Fact, Figures, Missing, Page, Picture, Table
 from izmp_dynamics.pages.rendering import files_of, to_csv, write_files
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.runs import Run, Store, perform, perform_all
 
 HATCH = '#b3196b'
@@ -34,7 +35,7 @@ class Curve:
 
     Attributes:
         label: in legends and tables.
-        colour: its name in a look.
+        colour: its name in `LIGHT`.
         dashes: matplotlib's line style.
         width: of the line.
         marker: matplotlib's.
@@ -46,17 +47,17 @@ class Curve:
     width: float
     marker: str
 
-    def style(self, look: Look, size: float | None = None, **others: Any) -> dict[str, Any]:
+    def style(self, size: float | None = None, **others: Any) -> dict[str, Any]:
         """Arguments of matplotlib's `plot`; with markers of a size if one is given."""
-        own = {'color': look[self.colour], 'linestyle': self.dashes, 'linewidth': self.width}
+        own = {'color': LIGHT[self.colour], 'linestyle': self.dashes, 'linewidth': self.width}
         marked = {'marker': self.marker, 'markersize': size} if size else {}
         return own | marked | others
 
-    def entry(self, look: Look, size: float | None = None, text: str = '', **others: Any) -> Entry:
+    def entry(self, size: float | None = None, text: str = '', **others: Any) -> Entry:
         """Legend entry; with a marker of a size if one is given."""
-        keywords = self.style(look, size, **others)
+        keywords = self.style(size, **others)
         del keywords['color']
-        return Entry(text or self.label, line(look, self.colour, **keywords))
+        return Entry(text or self.label, line(self.colour, **keywords))
 
 
 def heading(ax: Any, text: str) -> None:

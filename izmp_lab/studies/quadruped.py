@@ -13,8 +13,9 @@ from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import robot_file_path
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.quadruped import simulate_quadruped
@@ -123,21 +124,21 @@ def gaps(study: QuadrupedStudy, found: Walks) -> Picture:
     names = [f'{ROBOTS[robot]}, {gait}' for robot, gait in found]
     distances = {key: _gaps(walk) for key, walk in found.items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         mean = {'marker': 'o', 'markersize': 6, 'linestyle': ''}
         most = {'marker': '|', 'markersize': 9, 'linestyle': ''}
         legend = [
-            Entry('mean', line(look, 'mr-ad', **mean)),
-            Entry('99 %', line(look, 'mr-ad', **most)),
-            Entry('limit of the mean', line(look, 'muted', marker='x', linestyle='')),
+            Entry('mean', line('mr-ad', **mean)),
+            Entry('99 %', line('mr-ad', **most)),
+            Entry('limit of the mean', line('muted', marker='x', linestyle='')),
         ]
         canvas, (ax,) = panels(width, 1, legend, height=0.32 * len(names) + 0.6)
         for row, (key, gap) in enumerate(distances.items()):
             at = [np.nanmean(gap), np.nanpercentile(gap, 99.0)]
-            ax.plot(np.maximum(at, 1e-8), [row, row], color=look['mr-ad'], linewidth=0.8)
-            ax.plot(max(at[0], 1e-8), row, color=look['mr-ad'], **mean)
-            ax.plot(max(at[1], 1e-8), row, color=look['mr-ad'], **most)
-            ax.plot(LIMITS[key[1]], row, color=look['muted'], marker='x')
+            ax.plot(np.maximum(at, 1e-8), [row, row], color=LIGHT['mr-ad'], linewidth=0.8)
+            ax.plot(max(at[0], 1e-8), row, color=LIGHT['mr-ad'], **mean)
+            ax.plot(max(at[1], 1e-8), row, color=LIGHT['mr-ad'], **most)
+            ax.plot(LIMITS[key[1]], row, color=LIGHT['muted'], marker='x')
         ax.set(xscale='log', xlabel='distance of IZMP and true CoP [mm]')
         named_rows(ax, names, width, 1.4)
         return canvas
@@ -184,15 +185,15 @@ def gaps(study: QuadrupedStudy, found: Walks) -> Picture:
 def crawl(study: QuadrupedStudy, found: Walks) -> Picture:
     least = {robot: 1e3 * float(np.nanmin(walk['margin'])) for robot, walk in found.items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('margin of the IZMP', line(look, 'mr-ad', linewidth=1.2)),
-            Entry('limit', line(look, 'muted', linestyle='--', linewidth=0.9)),
+            Entry('margin of the IZMP', line('mr-ad', linewidth=1.2)),
+            Entry('limit', line('muted', linestyle='--', linewidth=0.9)),
         ]
         canvas, axes = panels(width, len(found), legend, height=2.0, columns=3, titles=True)
         for ax, (robot, walk) in zip(axes, found.items(), strict=True):
-            ax.plot(walk['time'], 1e3 * walk['margin'], color=look['mr-ad'], linewidth=1.0)
-            ax.axhline(CRAWL_MARGIN, color=look['muted'], linestyle='--', linewidth=0.9)
+            ax.plot(walk['time'], 1e3 * walk['margin'], color=LIGHT['mr-ad'], linewidth=1.0)
+            ax.axhline(CRAWL_MARGIN, color=LIGHT['muted'], linestyle='--', linewidth=0.9)
             ax.set(xlabel='time [s]', ylabel='margin [mm]', ylim=(0.0, None))
             heading(ax, ROBOTS[robot])
         return canvas
@@ -226,11 +227,11 @@ def crawl(study: QuadrupedStudy, found: Walks) -> Picture:
 
 @figure(lambda study: {robot: study.walk(robot, 'trot', PUSHES[robot]) for robot in study.robots})
 def push(study: QuadrupedStudy, found: Walks) -> Picture:
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('velocity of the centre of mass to the left', line(look, 'cop', linewidth=1.2)),
-            Entry('external force to the left, found', line(look, 'mr-ad', linewidth=1.2)),
-            Entry('pushed', line(look, 'muted', linestyle='--', linewidth=0.9)),
+            Entry('velocity of the centre of mass to the left', line('cop', linewidth=1.2)),
+            Entry('external force to the left, found', line('mr-ad', linewidth=1.2)),
+            Entry('pushed', line('muted', linestyle='--', linewidth=0.9)),
         ]
         canvas, axes = panels(width, 2 * len(found), legend, height=1.7, columns=2, titles=True)
         for (robot, walk), (ax, other) in zip(
@@ -238,11 +239,11 @@ def push(study: QuadrupedStudy, found: Walks) -> Picture:
         ):
             shown = np.abs(walk['time'] - PUSH_AT - 0.5) < 1.0
             time = walk['time'][shown]
-            ax.plot(time, walk['com_velocity'][shown, 1], color=look['cop'], linewidth=1.2)
+            ax.plot(time, walk['com_velocity'][shown, 1], color=LIGHT['cop'], linewidth=1.2)
             ax.set(xlabel='time [s]', ylabel='velocity [m/s]')
-            other.plot(time, walk['force'][shown, 1], color=look['mr-ad'], linewidth=1.2)
+            other.plot(time, walk['force'][shown, 1], color=LIGHT['mr-ad'], linewidth=1.2)
             ends = PUSH_AT + np.array([0.0, 0.0, 0.1, 0.1])
-            other.plot(ends, PUSHES[robot] * np.array([0, 1, 1, 0]), color=look['muted'],
+            other.plot(ends, PUSHES[robot] * np.array([0, 1, 1, 0]), color=LIGHT['muted'],
                        linestyle='--', linewidth=0.9)  # fmt: skip
             other.set(xlabel='time [s]', ylabel='force [N]')
             for each in (ax, other):

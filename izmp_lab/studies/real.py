@@ -17,8 +17,9 @@ from izmp_dynamics.model.body_layout import PARENT
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pages.look import Entry, Look, line, panels, series
+from izmp_dynamics.pages.look import Entry, line, panels, series
 from izmp_dynamics.pages.picture import Fact, Missing, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import Collector, evaluate_recording, make_evaluator
 from izmp_lab.studies.publish import Figure, within
@@ -219,24 +220,24 @@ def _picture(log: Log, raw: Arrays, smooth: Arrays) -> Picture | Missing:
     common = np.isin(raw['times'], smooth['times']), np.isin(smooth['times'], raw['times'])
     start = _liveliest(smooth['times'], smooth['mr_ad'][:, 1])
 
-    def draw(look: Look, width: float) -> Any:
-        legend = [Entry(_LABELS[name], line(look, name.replace('_', '-'), linewidth=1.4))
+    def draw(width: float) -> Any:
+        legend = [Entry(_LABELS[name], line(name.replace('_', '-'), linewidth=1.4))
                   for name in methods]  # fmt: skip
-        legend.append(Entry('raw', line(look, 'muted', linewidth=0.6, alpha=0.6)))
+        legend.append(Entry('raw', line('muted', linewidth=0.6, alpha=0.6)))
         canvas, axes = panels(width, 4, legend, height=2.4)
         shown = [(run['times'] >= start) & (run['times'] <= start + WINDOW) for run in runs]
         for axis, ax in enumerate(axes[:2]):
             for name in methods:
-                style = series(look, name)
+                style = series(name)
                 styles = {'linewidth': 0.6, 'alpha': 0.4, 'color': style['color']}, style
                 for run, rows, each in zip(runs, shown, styles, strict=True):
                     ax.plot(run['times'][rows], run[name][rows, axis], **each)
             ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} in nif [m]')
             ax.set(xlim=(start, start + WINDOW), ylim=_limits(smooth, methods, axis))
         for name in methods:
-            axes[2].plot(smooth['times'], smooth[name][:, 1], **series(look, name))
+            axes[2].plot(smooth['times'], smooth[name][:, 1], **series(name))
         axes[2].set(xlabel='time [s]', ylabel='y in nif [m]', ylim=_limits(smooth, methods, 1))
-        _draw_robot(axes[3], look, smooth)
+        _draw_robot(axes[3], smooth)
         return canvas
 
     return Picture(
@@ -323,15 +324,15 @@ def _limits(run: Arrays, methods: list[str], axis: int) -> tuple[float, float]:
     return float(low - room), float(high + room)
 
 
-def _draw_robot(ax: Any, look: Look, run: Arrays) -> None:
+def _draw_robot(ax: Any, run: Arrays) -> None:
     apart = 1.1 * float(np.ptp(run['sticks'][..., 0])) + 0.1
     for place, (row, origins) in enumerate(zip(run['shown'], run['sticks'], strict=True)):
         shift = place * apart
         for body in range(1, len(origins)):
             ends = origins[[int(run['parents'][body]), body]]
-            ax.plot(ends[:, 0] + shift, ends[:, 2], color=look['muted'], linewidth=1.4)
+            ax.plot(ends[:, 0] + shift, ends[:, 2], color=LIGHT['muted'], linewidth=1.4)
         x = float(run['mr_ad'][row, 0]) + shift
-        ax.plot(x, float(origins[:, 2].min()), 'v', color=look['mr-ad'], markersize=5)
+        ax.plot(x, float(origins[:, 2].min()), 'v', color=LIGHT['mr-ad'], markersize=5)
     ax.set(xlabel='x [m], one instant beside the other', ylabel='z in nif [m]', aspect='equal')
     ax.set_adjustable('datalim')
 

@@ -16,8 +16,9 @@ from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.sensors import SegmentUnit
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
@@ -224,15 +225,15 @@ def errors(study: UnitStudy, found: Results) -> Picture:
     sizes = {key: 1e3 * each['error'] for key, each in found.items()}
     names = [f'{rate} Hz, {bits} bit: {KINDS[kind][0]}' for rate, bits, kind in sizes]
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('RMS error, x and y', line(look, 'mr-ad', marker='o', linestyle='')),
-            Entry('predicted', line(look, 'muted', marker='|', markersize=9, linestyle='')),
+            Entry('RMS error, x and y', line('mr-ad', marker='o', linestyle='')),
+            Entry('predicted', line('muted', marker='|', markersize=9, linestyle='')),
         ]
         canvas, (ax,) = panels(width, 1, legend, height=0.3 * len(names) + 0.6)
         for row, (error, predicted) in enumerate(sizes.values()):
-            ax.plot(error, [row, row], color=look['mr-ad'], marker='o', linestyle='')
-            ax.plot(predicted, [row, row], color=look['muted'], marker='|', markersize=9,
+            ax.plot(error, [row, row], color=LIGHT['mr-ad'], marker='o', linestyle='')
+            ax.plot(predicted, [row, row], color=LIGHT['muted'], marker='|', markersize=9,
                     linestyle='')  # fmt: skip
         ax.set(xscale='log', xlabel='error of the IZMP [mm]')
         named_rows(ax, names, width, 1.9)
@@ -279,9 +280,9 @@ def number(study: UnitStudy, found: Results) -> Picture:
     styles = dict(zip(found, (('mr-ad', '-'), ('mr-ad', '--'), ('cop', '--')), strict=True))
     names = {(kind, by): f'{KINDS[kind][0]}, by {by}' for kind, by in found}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry(names[order], line(look, colour, linestyle=dashes, marker='o'))
+            Entry(names[order], line(colour, linestyle=dashes, marker='o'))
             for order, (colour, dashes) in styles.items()
         ]
         canvas, axes = panels(width, 2, legend, height=2.6, columns=2, titles=True)
@@ -289,7 +290,7 @@ def number(study: UnitStudy, found: Results) -> Picture:
             for order, size in sizes.items():
                 colour, dashes = styles[order]
                 each = KINDS[order[0]][1] if cost == 'sensors' else 1
-                ax.plot(each * np.arange(len(size)), size[:, 0], color=look[colour],
+                ax.plot(each * np.arange(len(size)), size[:, 0], color=LIGHT[colour],
                         linestyle=dashes, marker='o', markersize=4)  # fmt: skip
             ax.set(yscale='log', xlabel=cost, ylabel='error of the IZMP [mm]')
             ax.yaxis.set_major_formatter('{x:g}')

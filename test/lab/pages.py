@@ -4,8 +4,8 @@ import csv
 import re
 from xml.etree import ElementTree
 
-from izmp_dynamics.pages.look import FILES, PLACEHOLDERS
-from izmp_dynamics.pages.styles import NARROW, WIDE
+from izmp_dynamics.pages.look import drawing
+from izmp_dynamics.pages.styles import LIGHT, NARROW, WIDE
 
 
 def assert_every_figure_is_made(results, folder, names, rows_at_least=4):
@@ -25,8 +25,8 @@ def assert_axes_have_units_and_room(results, with_names):
     """On pictures of every width; those named have an axis of names, or of a number."""
     for width in (WIDE, NARROW):
         for picture in results.pictures:
-            with FILES.applied():
-                canvas = picture.draw(FILES, width)
+            with drawing():
+                canvas = picture.draw(width)
                 canvas.draw_without_rendering()
                 box = canvas.get_tightbbox()
             for ax in canvas.axes:
@@ -38,11 +38,11 @@ def assert_axes_have_units_and_room(results, with_names):
 
 
 def assert_the_page_needs_nothing_else(folder):
-    """No script, nothing from elsewhere, no placeholder; links lead to files, ids are unique."""
+    """No script, nothing from elsewhere, no fixed colour; links lead to files, ids are unique."""
     page = (folder / 'index.html').read_text(encoding='utf-8')
     assert '<script' not in page
     assert not re.search(r'(src|href)="(https?:)?//', page)
-    assert not any(colour in page for colour in PLACEHOLDERS.values())
+    assert not any(colour in page.partition('</style>')[2] for colour in LIGHT.values())
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     for link in re.findall(r'href="([^"#]+)"', page):

@@ -16,7 +16,6 @@ from izmp_dynamics.compare import compare
 from izmp_dynamics.compare.compare import compare_bag
 from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.pages.look import PAGE, PLACEHOLDERS
 from izmp_dynamics.pages.picture import Fact, number
 from izmp_dynamics.pages.styles import DARK, LIGHT
 from izmp_lab.studies.paper.ideal_sensors import PowerLaw
@@ -108,10 +107,6 @@ def test_numbers_of_captions_page_and_csv_are_the_same(paper):
             if f'{{{fact.key}}}' in picture.ours:
                 assert str(fact) in caption
                 assert row['value'] in caption
-
-
-def test_looks_have_a_colour_for_every_name():
-    assert set(LIGHT) == set(DARK) == set(PLACEHOLDERS) == set(PAGE.colours)
 
 
 def test_a_claim_that_fails_is_an_exit_status_if_wanted(paper, tmp_path, monkeypatch, capsys):

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.seesaw.study.izmp import CASES, NAMES, REPLAYED, distances, run_of, share
 from izmp_lab.seesaw.study.tasks import (
     CONTROLLERS,
@@ -35,14 +36,14 @@ _MARKS: tuple[tuple[str, str, str, str], ...] = (
 def equations(study: SeesawStudy, found: dict[str, Arrays]) -> Picture:
     errors = found['errors']
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry(label, line(look, colour, marker=marker, linestyle='', markersize=4.5))
+            Entry(label, line(colour, marker=marker, linestyle='', markersize=4.5))
             for _, label, colour, marker in _MARKS
         ]
         canvas, (ax,) = panels(width, 1, legend)
         for name, _, colour, marker in _MARKS:
-            ax.plot(errors['rate'], errors[name], color=look[colour], marker=marker,
+            ax.plot(errors['rate'], errors[name], color=LIGHT[colour], marker=marker,
                     linestyle='', markersize=4.5)  # fmt: skip
         ax.set(xlabel='|θ̇| of the board [rad/s]', ylabel='error of θ̈ [rad/s²]', yscale='log')
         return canvas
@@ -112,16 +113,16 @@ _POINTS = {
 
 @figure(lambda study: {case: run_of(study.robot, case) for case in CASES})
 def izmp(study: SeesawStudy, found: dict[str, Arrays]) -> Picture:
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('true CoP', line(look, 'cop', linewidth=2.4)),
-            *(curve.entry(look) for curve in _POINTS.values()),
+            Entry('true CoP', line('cop', linewidth=2.4)),
+            *(curve.entry() for curve in _POINTS.values()),
         ]
         canvas, axes = panels(width, 2, legend, height=2.7, titles=True)
         for ax, (case, points) in zip(axes, found.items(), strict=True):
-            ax.plot(points['times'], 1e3 * points['cop'][:, 1], color=look['cop'], linewidth=2.4)
+            ax.plot(points['times'], 1e3 * points['cop'][:, 1], color=LIGHT['cop'], linewidth=2.4)
             for name, curve in _POINTS.items():
-                ax.plot(points['times'], 1e3 * points[name][:, 1], **curve.style(look))
+                ax.plot(points['times'], 1e3 * points[name][:, 1], **curve.style())
             reach = 2.0 * 1e3 * float(np.nanmax(np.abs(points['cop'][:, 1])))
             ax.set(xlabel='time [s]', ylabel='y on the board [mm]', ylim=(-reach, reach))
             ax.set_xlim(0.0, float(points['times'][-1]))
@@ -221,19 +222,19 @@ def plants(study: SeesawStudy, found: dict[Any, Track]) -> Picture:
     )
     at_rest = {name: found['rest', name] for name in CONTROLLERS}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         thick: dict[str, Any] = {'linestyle': '-', 'linewidth': 2.4}
         thin: dict[str, Any] = {'linestyle': (0, (2, 2)), 'linewidth': 1.0}
         legend = [
-            *(c.entry(look, text=f'{c.label}, MuJoCo', **thick) for c in CURVES.values()),
-            Entry('KKT', line(look, 'ink', **thin)),
+            *(c.entry(text=f'{c.label}, MuJoCo', **thick) for c in CURVES.values()),
+            Entry('KKT', line('ink', **thin)),
         ]
         canvas, axes = panels(width, 2, legend, titles=True)
         for ax, tracks, title in zip(axes, (pushed, swinging), ('push', 'sine'), strict=True):
             for name in CONTROLLERS:
                 mujoco, kkt = tracks['mujoco', name], tracks['kkt', name]
-                ax.plot(mujoco.times, mujoco.angle, **CURVES[name].style(look, **thick))
-                ax.plot(kkt.times, kkt.angle, color=look['ink'], **thin)
+                ax.plot(mujoco.times, mujoco.angle, **CURVES[name].style(**thick))
+                ax.plot(kkt.times, kkt.angle, color=LIGHT['ink'], **thin)
             ax.set(xlabel='time [s]', ylabel='θ [°]')
             begin = study.push_time - 1.0 if title == 'push' else 0.0
             ax.set_xlim(begin, begin + 10.0)

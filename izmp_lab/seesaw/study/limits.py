@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
 from izmp_lab.seesaw.study.tasks import CONTROLLERS, CURVES, SETTLING, SeesawStudy, Track
 from izmp_lab.studies.publish import at_most, figure
@@ -31,13 +31,13 @@ LARGEST_TUNED = {'mixed': 1.0, 'robot': 1.5}
     }
 )
 def gains(study: SeesawStudy, tracks: dict[tuple[str, str], Track]) -> Picture:
-    def draw(look: Look, width: float) -> Any:
-        legend = [curve.entry(look, 6, linewidth=0.8) for curve in CURVES.values()]
+    def draw(width: float) -> Any:
+        legend = [curve.entry(6, linewidth=0.8) for curve in CURVES.values()]
         canvas, (ax,) = panels(width, 1, legend)
         places = np.arange(len(SETS))
         for name in CONTROLLERS:
             errors = [tracks[text, name].rmse() for text in SETS]
-            ax.plot(places, errors, **CURVES[name].style(look, 6, linewidth=0.8))
+            ax.plot(places, errors, **CURVES[name].style(6, linewidth=0.8))
         ax.set_xticks(places, list(SETS))
         ax.set(yscale='log', ylabel='RMS error of the CoM [mm]', xlabel='gains')
         ax.set_yticks([0.5, 1, 2, 5, 10, 20, 50], ['0.5', '1', '2', '5', '10', '20', '50'])
@@ -151,15 +151,15 @@ def push_limit(study: SeesawStudy, found: dict[tuple[str, str, str, float], Trac
         name, gains, direction = case
         shoves.setdefault((name, gains, direction), {})[force] = track
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
             *(
-                CURVES[name].entry(look, 4.5, f'{CURVES[name].label}, {gains}',
+                CURVES[name].entry(4.5, f'{CURVES[name].label}, {gains}',
                                    **_GAINS_LINES[gains])
                 for gains in (AUTHORS, PUSH_LIMIT_TUNED)
                 for name in CONTROLLERS
             ),
-            Entry('not survived', line(look, 'ink', marker='x', markersize=6, linestyle='none')),
+            Entry('not survived', line('ink', marker='x', markersize=6, linestyle='none')),
         ]  # fmt: skip
         canvas, (ax,) = panels(width, 1, legend)
         height = 35.0
@@ -168,10 +168,10 @@ def push_limit(study: SeesawStudy, found: dict[tuple[str, str, str, float], Trac
                 found = shoves[name, gains, LEFT]
                 stood = {f: track.largest_angle() for f, track in found.items() if survived(track)}
                 ax.plot(list(stood), list(stood.values()),
-                        **CURVES[name].style(look, 4.5, **_GAINS_LINES[gains]))  # fmt: skip
+                        **CURVES[name].style(4.5, **_GAINS_LINES[gains]))  # fmt: skip
                 lost = [force for force in found if force not in stood]
                 ax.plot(lost, np.full(len(lost), height),
-                        **CURVES[name].style(look, 6 if gains == AUTHORS else 3.5,
+                        **CURVES[name].style(6 if gains == AUTHORS else 3.5,
                                              marker='x', linestyle='none'))  # fmt: skip
                 height += 2.5
         ax.set(xlabel='push for 10 ms [N]', ylabel='largest |θ| [°]', ylim=(0.0, 45.0))

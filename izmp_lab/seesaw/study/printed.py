@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.seesaw.study.tasks import (
     CONTROLLERS,
     CURVES,
@@ -46,11 +47,11 @@ def _picture(study: SeesawStudy, tracks: dict[str, Track], kind: str) -> Picture
         'angular': ('fig3', 'kg·m²/s', 'angular momentum of robot (robot) or system (mixed)'),
     }[kind]
 
-    def draw(look: Look, width: float) -> Any:
-        legend = [CURVES[controller].entry(look) for controller in CONTROLLERS]
+    def draw(width: float) -> Any:
+        legend = [CURVES[controller].entry() for controller in CONTROLLERS]
         canvas, (ax,) = panels(width, 1, legend)
         for controller, track in tracks.items():
-            ax.plot(track.times, getattr(track, kind), **CURVES[controller].style(look))
+            ax.plot(track.times, getattr(track, kind), **CURVES[controller].style())
         ax.set(xlabel='time [s]', ylabel=f'norm of the error [{unit}]')
         ax.set_xlim(study.push_time - _BEFORE, study.push_time + _AFTER)
         return canvas
@@ -102,12 +103,12 @@ def fig4(study: SeesawStudy, found: Tracks) -> Picture:
     tracks = {key: track for key, track in found.items() if key[0] in PLANTS}
     tuned = {name: found['tuned', name] for name in CONTROLLERS}
 
-    def draw(look: Look, width: float) -> Any:
-        legend = [CURVES[name].entry(look) for name in CONTROLLERS]
+    def draw(width: float) -> Any:
+        legend = [CURVES[name].entry() for name in CONTROLLERS]
         canvas, (ax,) = panels(width, 1, legend)
         for name in CONTROLLERS:
             track = tracks['mujoco', name]
-            ax.plot(track.times, track.angle, **CURVES[name].style(look))
+            ax.plot(track.times, track.angle, **CURVES[name].style())
         ax.set(xlabel='time [s]', ylabel='θ [°]')
         ax.set_xlim(study.push_time - 1.0, min(study.push_time + 25.0, study.duration))
         return canvas
@@ -182,17 +183,17 @@ _SHOWN = 16.0  # [s]
 def fig5(study: SeesawStudy, found: Tracks) -> Picture:
     tracks = {key: track for key, track in found.items() if key[0] in PLANTS}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('reference', line(look, 'ink', linewidth=1.0)),
-            *(CURVES[name].entry(look) for name in CONTROLLERS),
+            Entry('reference', line('ink', linewidth=1.0)),
+            *(CURVES[name].entry() for name in CONTROLLERS),
         ]
         canvas, (ax,) = panels(width, 1, legend)
         reference = tracks['mujoco', 'mixed']
-        ax.plot(reference.times, reference.reference, color=look['ink'], linewidth=1.0)
+        ax.plot(reference.times, reference.reference, color=LIGHT['ink'], linewidth=1.0)
         for name in CONTROLLERS:
             track = tracks['mujoco', name]
-            ax.plot(track.times, track.com, **CURVES[name].style(look))
+            ax.plot(track.times, track.com, **CURVES[name].style())
         ax.set(xlabel='time [s]', ylabel='lateral CoM [mm]')
         ax.set_xlim(0.0, min(_SHOWN, study.duration))
         return canvas

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
+from izmp_dynamics.pages.look import Entry, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Missing, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.angular_momentum import schemes
 from izmp_lab.studies.angular_momentum.schemes import LIMITS
 from izmp_lab.studies.angular_momentum.study import (
@@ -62,14 +63,14 @@ def _open_loop(study: MomentumStudy) -> dict[tuple[str, float, str], Run]:
 
 @figure(lambda study: {**_executions(study), **_open_loop(study)})
 def execution(study: MomentumStudy, found: Executions) -> Picture:
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            *(CURVES[s].entry(look, marker=CURVES[s].marker, linestyle='none') for s in SCHEMES),
-            Entry('falls, with its step', line(look, 'ink', marker='x', linestyle='none')),
+            *(CURVES[s].entry(marker=CURVES[s].marker, linestyle='none') for s in SCHEMES),
+            Entry('falls, with its step', line('ink', marker='x', linestyle='none')),
         ]
         canvas, axes = panels(width, len(study.robots), legend, height=2.6, titles=True)
         for ax, robot in zip(axes, study.robots, strict=True):
-            _draw(ax, look, robot.name, study.sole_lengths(robot), found)
+            _draw(ax, robot.name, study.sole_lengths(robot), found)
             heading(ax, robot.name)
         return canvas
 
@@ -121,18 +122,18 @@ def _ours(with_talos: bool) -> str:
     return text
 
 
-def _draw(ax: Any, look: Look, robot: str, soles: tuple[float, ...], found: Executions) -> None:
+def _draw(ax: Any, robot: str, soles: tuple[float, ...], found: Executions) -> None:
     for scheme in SCHEMES:
         walks = [found[robot, sole, scheme] for sole in soles]
-        ax.plot(soles, [1e3 * walk.mean for walk in walks], **CURVES[scheme].style(look))
+        ax.plot(soles, [1e3 * walk.mean for walk in walks], **CURVES[scheme].style())
         for sole, walk in zip(soles, walks, strict=True):
             mark = {'marker': 'x'} if walk.falls_in else {}
-            keywords = CURVES[scheme].style(look, 5.5, linestyle='none', **mark)
+            keywords = CURVES[scheme].style(5.5, linestyle='none', **mark)
             ax.plot(sole, 1e3 * walk.mean, **keywords)
             if walk.falls_in:
                 ax.annotate(f'{walk.falls_in}', (sole, 1e3 * walk.mean), (5, 3),
                             textcoords='offset points', fontsize=8)  # fmt: skip
-    ax.axhline(MEAN, color=look['muted'], linewidth=0.8)
+    ax.axhline(MEAN, color=LIGHT['muted'], linewidth=0.8)
     ax.set(xlabel='length of the soles [m]', ylabel='error of the CoM [mm]', yscale='log')
     ax.set_xticks(soles, [f'{sole:.2f}' for sole in soles])
     log_ticks(ax.yaxis, (0.3, 1, 3, 10, 30, 100))
@@ -247,7 +248,7 @@ def grid(study: MomentumStudy, scores: dict[tuple[str, float, float], ZmpScore])
     for (name, time, length), score in scores.items():
         found[name][time, length] = score
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         height = 0.5 * len(study.step_lengths) + 0.1
         canvas, axes = panels(width, len(found), _legend(), height, columns=2, titles=True)
         for ax, (name, scores) in zip(axes, found.items(), strict=True):

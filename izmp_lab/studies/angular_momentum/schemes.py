@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels
+from izmp_dynamics.pages.look import Entry, line, log_ticks, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.angular_momentum.study import CURVES, MomentumStudy, Trial, ZmpScore
 from izmp_lab.studies.publish import at_least, at_most, figure, heading
 from izmp_lab.studies.runs import Arrays, Run
@@ -28,13 +29,11 @@ WORSE, SAME = 6.0, 1.1
 def schemes(study: MomentumStudy, found: dict[tuple[str, str], ZmpScore]) -> Picture:
     names = [robot.name for robot in study.robots]
 
-    def draw(look: Look, width: float) -> Any:
-        legend = [
-            CURVES[s].entry(look, marker=CURVES[s].marker, linestyle='none') for s in SCHEMES
-        ]
+    def draw(width: float) -> Any:
+        legend = [CURVES[s].entry(marker=CURVES[s].marker, linestyle='none') for s in SCHEMES]
         canvas, axes = panels(width, 2, legend, height=0.55 * len(names) + 0.5, titles=True)
         for axis, ax in enumerate(axes):
-            _draw(ax, look, names, found, axis)
+            _draw(ax, names, found, axis)
             heading(ax, f'in {"xy"[axis]}')
         return canvas
 
@@ -67,19 +66,15 @@ def schemes(study: MomentumStudy, found: dict[tuple[str, str], ZmpScore]) -> Pic
     )  # fmt: skip
 
 
-def _draw(
-    ax: Any, look: Look, names: list[str], found: dict[tuple[str, str], ZmpScore], axis: int
-) -> None:
+def _draw(ax: Any, names: list[str], found: dict[tuple[str, str], ZmpScore], axis: int) -> None:
     for row, name in enumerate(names):
         for index, scheme in enumerate(SCHEMES):
             score, y = found[name, scheme], row + 0.18 * (index - 1.5)
             rms, most = 1e3 * score.rms[axis], 1e3 * score.largest[axis]
-            ax.plot(
-                [rms, most], [y, y], **CURVES[scheme].style(look, linestyle='-', linewidth=1.2)
-            )
-            ax.plot(rms, y, **CURVES[scheme].style(look, 5))
-    ax.axvline(LIMITS['rms'][axis], color=look['muted'], linewidth=0.8)
-    ax.axvline(LIMITS['largest'][axis], color=look['muted'], linewidth=0.8, linestyle=(0, (4, 2)))
+            ax.plot([rms, most], [y, y], **CURVES[scheme].style(linestyle='-', linewidth=1.2))
+            ax.plot(rms, y, **CURVES[scheme].style(5))
+    ax.axvline(LIMITS['rms'][axis], color=LIGHT['muted'], linewidth=0.8)
+    ax.axvline(LIMITS['largest'][axis], color=LIGHT['muted'], linewidth=0.8, linestyle=(0, (4, 2)))
     ax.set(xscale='log', ylim=(len(names) - 0.5, -0.5), xlabel='error of the ZMP [mm]')
     log_ticks(ax.xaxis, (1, 3, 10, 30, 100) if axis == 0 else (0.3, 1, 3, 10))
     ax.set_yticks(range(len(names)), names)
@@ -126,21 +121,21 @@ def zmp(study: MomentumStudy, walks: dict[str, Arrays]) -> Picture:
     rows = (any_walk['times'] >= start) & (any_walk['times'] <= end)
     times = any_walk['times'][rows] - start
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('wanted ZMP', line(look, 'muted', linewidth=2.4)),
-            *(CURVES[scheme].entry(look) for scheme in SCHEMES),
+            Entry('wanted ZMP', line('muted', linewidth=2.4)),
+            *(CURVES[scheme].entry() for scheme in SCHEMES),
         ]
         canvas, axes = panels(width, 4, legend, height=2.1)
         for axis in (0, 1):
             upper, lower = axes[axis], axes[axis + 2]
             wanted = 1e3 * (any_walk['wanted'][rows, axis] - any_walk['wanted'][rows, axis][0])
-            upper.plot(times, wanted, color=look['muted'], linewidth=2.4)
+            upper.plot(times, wanted, color=LIGHT['muted'], linewidth=2.4)
             for scheme in SCHEMES:
                 zmp, goal = (walks[scheme][name][rows, axis] for name in ('zmp', 'wanted'))
                 if scheme in _DRAWN:
-                    upper.plot(times, 1e3 * (zmp - goal) + wanted, **CURVES[scheme].style(look))
-                lower.plot(times, 1e3 * (zmp - goal), **CURVES[scheme].style(look))
+                    upper.plot(times, 1e3 * (zmp - goal) + wanted, **CURVES[scheme].style())
+                lower.plot(times, 1e3 * (zmp - goal), **CURVES[scheme].style())
             for ax in (upper, lower):
                 ax.set(xlabel='time [s]', xlim=(0, times[-1]))
             upper.set_ylabel(f'ZMP in {"xy"[axis]} [mm]')
@@ -195,16 +190,14 @@ def com(study: MomentumStudy, walks: dict[str, Arrays]) -> Picture:
     times = walks['E1']['times'] - start
     rows = (times >= 0.0) & (times <= SHOWN)
 
-    def draw(look: Look, width: float) -> Any:
-        canvas, axes = panels(
-            width, 4, [CURVES[scheme].entry(look) for scheme in SCHEMES], height=2.1
-        )
+    def draw(width: float) -> Any:
+        canvas, axes = panels(width, 4, [CURVES[scheme].entry() for scheme in SCHEMES], height=2.1)
         reference = walks['E1']['com']
         for axis in (0, 1):
             for scheme, walk in walks.items():
                 track, apart = walk['com'][rows, axis], (walk['com'] - reference)[rows, axis]
-                axes[axis].plot(times[rows], track, **CURVES[scheme].style(look))
-                axes[axis + 2].plot(times[rows], 1e3 * apart, **CURVES[scheme].style(look))
+                axes[axis].plot(times[rows], track, **CURVES[scheme].style())
+                axes[axis + 2].plot(times[rows], 1e3 * apart, **CURVES[scheme].style())
             for ax in (axes[axis], axes[axis + 2]):
                 ax.set(xlabel='time since the first step [s]', xlim=(0, SHOWN))
             axes[axis].set_ylabel(f'CoM in {"xy"[axis]} [m]')

@@ -6,8 +6,9 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.robust import mean
-from izmp_dynamics.pages.look import Entry, Look, line, panels, patch
+from izmp_dynamics.pages.look import Entry, line, panels, patch
 from izmp_dynamics.pages.picture import Fact, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.stability.alarm_rule import HORIZON, threshold
 from izmp_dynamics.stability.fall_probability import STEP_ERROR
 from izmp_lab.studies.fall_alarm.study import (
@@ -37,18 +38,18 @@ FALLS, HOURS, SHARE = 300, 15.0, 95.0
 def leads(study: FallStudy, trials: Any) -> Picture:
     found = {kind: Outcome.of(trials) for kind, trials in trials_by_kind(trials).items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('falls', patch(look, 'mr-ad')),
-            Entry('mean', line(look, 'ink')),
-            Entry('too late to act', line(look, 'outside', linestyle='--')),
+            Entry('falls', patch('mr-ad')),
+            Entry('mean', line('ink')),
+            Entry('too late to act', line('outside', linestyle='--')),
         ]
         canvas, axes = panels(width, len(KINDS), legend, titles=True)
         for ax, kind in zip(axes, KINDS, strict=True):
             leads = found[kind].leads
-            ax.hist(leads, bins=np.arange(0.0, 2.05, 0.05), color=look['mr-ad'])
-            ax.axvline(mean(leads), color=look['ink'])
-            ax.axvline(TOO_LATE, color=look['outside'], linestyle='--')
+            ax.hist(leads, bins=np.arange(0.0, 2.05, 0.05), color=LIGHT['mr-ad'])
+            ax.axvline(mean(leads), color=LIGHT['ink'])
+            ax.axvline(TOO_LATE, color=LIGHT['outside'], linestyle='--')
             ax.set(xlim=(0.0, 2.0), xlabel='lead [s]', ylabel='falls')
             heading(ax, kind)
         return canvas
@@ -135,17 +136,17 @@ def roc(study: FallStudy, walked: Any) -> Picture:
     used = {kind: Outcome.of(trials[kind]) for kind in KINDS}
     curves = {kind: [Outcome.of(trials[kind], each) for each in THRESHOLDS] for kind in KINDS}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
             *(
-                Entry(kind, line(look, colour, marker=marker, markersize=4))
+                Entry(kind, line(colour, marker=marker, markersize=4))
                 for kind, (colour, marker) in _COLOURS.items()
             ),
-            Entry('threshold by the costs', line(look, 'ink', marker='*', linestyle='none')),
+            Entry('threshold by the costs', line('ink', marker='*', linestyle='none')),
         ]
         canvas, axes = panels(width, 2, legend, titles=True)
         for kind, (colour, marker) in _COLOURS.items():
-            style = {'color': look[colour], 'marker': marker, 'markersize': 4}
+            style = {'color': LIGHT[colour], 'marker': marker, 'markersize': 4}
             rates = [each.rate for each in curves[kind]]
             means = [mean(each.leads) for each in curves[kind]]
             seen = [100.0 * each.in_time for each in curves[kind]]
@@ -154,7 +155,7 @@ def roc(study: FallStudy, walked: Any) -> Picture:
                 axes, (seen, means), (100.0 * here.in_time, mean(here.leads)), strict=True
             ):
                 ax.plot(rates, values, **style)
-                ax.plot([here.rate], [value], color=look['ink'], marker='*', markersize=9)
+                ax.plot([here.rate], [value], color=LIGHT['ink'], marker='*', markersize=9)
         for ax in axes:
             ax.set(xscale='symlog', xlabel='false alarms per hour')
         axes[0].set(ylabel='falls seen 0.2 s before or sooner [%]')
@@ -219,16 +220,16 @@ RESAMPLED = 1000
 def curve(study: FallStudy, walked: Any) -> Picture:
     bins = {kind: reliability(trials) for kind, trials in trials_by_kind(walked).items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('fell within 1 s, 95 % interval', line(look, 'mr-ad', marker='o')),
-            Entry('as predicted', line(look, 'muted', linestyle='--')),
+            Entry('fell within 1 s, 95 % interval', line('mr-ad', marker='o')),
+            Entry('as predicted', line('muted', linestyle='--')),
         ]
         canvas, axes = panels(width, len(KINDS), legend, titles=True)
         for ax, kind in zip(axes, KINDS, strict=True):
             _, _, predicted, fell, low, high = 100.0 * bins[kind]
-            ax.plot([0.0, 100.0], [0.0, 100.0], color=look['muted'], linestyle='--')
-            ax.errorbar(predicted, fell, [fell - low, high - fell], color=look['mr-ad'],
+            ax.plot([0.0, 100.0], [0.0, 100.0], color=LIGHT['muted'], linestyle='--')
+            ax.errorbar(predicted, fell, [fell - low, high - fell], color=LIGHT['mr-ad'],
                         marker='o', markersize=4, capsize=3)  # fmt: skip
             ax.set(xlabel='predicted probability [%]', ylabel='fell within 1 s [%]')
             heading(ax, kind)

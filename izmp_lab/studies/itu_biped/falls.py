@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.itu_biped.study import (
     ALL_METHODS,
     CURVES,
@@ -53,7 +54,7 @@ def scores(study: ItuStudy) -> dict[Any, Run]:
 def falls(study: ItuStudy, found: Scores) -> Picture:
     grid = study.grid
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         height = 0.55 * len(grid.feet)
         canvas, axes = panels(width, len(ALL_METHODS), _legend(), height=height, columns=3,
                               titles=True)  # fmt: skip
@@ -211,13 +212,13 @@ def exact(study: ItuStudy, found: Any) -> Picture:
     }
     opening = float(found['closure']['opening'].max())
 
-    def draw(look: Look, width: float) -> Any:
-        legend = [CURVES[method].entry(look, 4.5) for method in ALL_METHODS]
+    def draw(width: float) -> Any:
+        legend = [CURVES[method].entry(4.5) for method in ALL_METHODS]
         canvas, (ax,) = panels(width, 1, legend, height=2.4)
         for place, method in enumerate(ALL_METHODS):
             times, values = np.array(arms[method]).reshape(-1, 2).T
             ax.plot(times + 0.02 * (place - 1), values,
-                    **CURVES[method].style(look, 4.5, linestyle='none'))  # fmt: skip
+                    **CURVES[method].style(4.5, linestyle='none'))  # fmt: skip
         ax.set(yscale='log', ylim=_decades([value for rows in arms.values() for _, value in rows]),
                xlabel='step time [s]', ylabel='arm of the tipping moment [nm]')  # fmt: skip
         return canvas
@@ -272,19 +273,19 @@ def zmp_gap(study: ItuStudy, found: Scores) -> Picture:
         for time in times
     }
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            *(CURVES[method].entry(look, 4.5) for method in ALL_METHODS),
-            Entry('from the middle of a sole to its edge', line(look, 'muted', linewidth=0.9)),
+            *(CURVES[method].entry(4.5) for method in ALL_METHODS),
+            Entry('from the middle of a sole to its edge', line('muted', linewidth=0.9)),
         ]
         canvas, axes = panels(width, 2, legend, height=3.0)
         for axis, ax in enumerate(axes):
             for method in ALL_METHODS:
                 curve = [gaps[method, time][axis] for time in times]
-                ax.plot(times, curve, **CURVES[method].style(look, 4.5))
+                ax.plot(times, curve, **CURVES[method].style(4.5))
             for foot in (SMALL, LARGE):
                 half = 500.0 * foot[axis]
-                ax.axhline(half, color=look['muted'], linewidth=0.9, zorder=1)
+                ax.axhline(half, color=LIGHT['muted'], linewidth=0.9, zorder=1)
                 side = 0 if axis == 0 and foot == SMALL else -1  # where no curve is
                 ax.annotate(f'feet of {foot_text(foot)}', (times[side], half), (0, 2),
                             textcoords='offset points', fontsize=8,

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.pages.look import Entry, Look, line, panels
+from izmp_dynamics.pages.look import Entry, line, panels
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.itu_biped.study import (
     CURVES,
     PAPER_METHODS,
@@ -108,14 +109,14 @@ def varied_walks(study: ItuStudy) -> dict[Any, Run]:
 def left_open(study: ItuStudy, found: dict[tuple[Variation, str], CogScore]) -> Picture:
     tried = list(variations(study))
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            *(CURVES[method].entry(look, 5.5, linestyle='none')
+            *(CURVES[method].entry(5.5, linestyle='none')
               for method in PAPER_METHODS),
-            Entry('falls', line(look, 'ink', marker='x', markersize=6, linestyle='none')),
+            Entry('falls', line('ink', marker='x', markersize=6, linestyle='none')),
         ]  # fmt: skip
         canvas, (ax,) = panels(width, 1, legend, height=0.24 * len(tried))
-        _draw(ax, look, tried, found)
+        _draw(ax, tried, found)
         named_rows(ax, [f'{each.label} {each.number}' for each in tried], width, 1.75)
         for label, each in zip(ax.get_yticklabels(), tried, strict=True):
             label.set_fontweight('bold' if each.usual else 'normal')
@@ -151,20 +152,18 @@ def left_open(study: ItuStudy, found: dict[tuple[Variation, str], CogScore]) -> 
     )  # fmt: skip
 
 
-def _draw(
-    ax: Any, look: Look, tried: list[Variation], found: dict[tuple[Variation, str], CogScore]
-) -> None:
+def _draw(ax: Any, tried: list[Variation], found: dict[tuple[Variation, str], CogScore]) -> None:
     for row, each in enumerate(tried):
         for method in PAPER_METHODS:
             score = found[each, method]
             mark = {} if score.finishes else {'marker': 'x'}
-            keywords = CURVES[method].style(look, 6, linestyle='none', **mark)
+            keywords = CURVES[method].style(6, linestyle='none', **mark)
             ax.plot(1e3 * score.mean, row, **keywords)
             if not score.finishes:
                 ax.annotate(f'step {score.falls_in}', (1e3 * score.mean, row), (8, 0),
                             textcoords='offset points', va='center', fontsize=8)  # fmt: skip
         if row and each.name != tried[row - 1].name:
-            ax.axhline(row - 0.5, color=look['muted'], linewidth=0.6)
+            ax.axhline(row - 0.5, color=LIGHT['muted'], linewidth=0.6)
     ax.set(xscale='log', xlim=(0.3, 900), xlabel='mean error of the CoG [mm]')
     ax.set_xticks([1, 10, 100], ['1', '10', '100'])
 
@@ -208,12 +207,12 @@ _STYLES = (('ir-md', 's', (0, (4, 1.6))), ('mr-ad', 'o', '-'))
 def iterations(study: ItuStudy, counts: dict[float, Arrays]) -> Picture:
     intervals = 1e3 * np.array(POINT_INTERVALS)
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         dots = {'linewidth': 0.9, 'linestyle': (0, (1, 1.5))}
         legend = [
-            *(Entry(form, line(look, colour, marker=marker, linestyle=dashes, markersize=4.5))
+            *(Entry(form, line(colour, marker=marker, linestyle=dashes, markersize=4.5))
               for form, (colour, marker, dashes) in zip(FORMS, _STYLES, strict=True)),
-            Entry('paper: 414 µs; here wanted: 3 iterations', line(look, 'ink', **dots)),
+            Entry('paper: 414 µs; here wanted: 3 iterations', line('ink', **dots)),
         ]  # fmt: skip
         canvas, axes = panels(width, 2, legend, height=2.8)
         for ax, key, factor, limit in zip(
@@ -221,9 +220,9 @@ def iterations(study: ItuStudy, counts: dict[float, Arrays]) -> Picture:
         ):
             for form, (colour, marker, dashes) in enumerate(_STYLES):
                 ax.plot(intervals, factor * counts[STEP_TIMES[0]][key][:, form],
-                        color=look[colour], marker=marker, linestyle=dashes,
+                        color=LIGHT[colour], marker=marker, linestyle=dashes,
                         markersize=4.5)  # fmt: skip
-            ax.axhline(limit, color=look['ink'], **dots)
+            ax.axhline(limit, color=LIGHT['ink'], **dots)
             ax.set(xscale='log', yscale='log', xlabel='time between points [ms]')
             ax.set_xticks(intervals, [f'{interval:g}' for interval in intervals])
             ax.minorticks_off()

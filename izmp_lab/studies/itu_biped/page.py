@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.pages.look import Entry, Look, line, panels, patch
+from izmp_dynamics.pages.look import Entry, line, panels, patch
 from izmp_dynamics.pages.picture import Fact, Missing, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.itu_biped import falls, open_parameters, postures
 from izmp_lab.studies.itu_biped.study import (
     ALL_METHODS,
@@ -68,23 +69,23 @@ def fig10(study: ItuStudy, found: dict[str, Tracks]) -> Picture:
 def _picture(method: str, name: str, walk: Tracks, *, paper: str, ours: str, why: str) -> Picture:
     count = len(walk.times)
 
-    def draw(look: Look, width: float) -> Any:
-        zmp = {'color': look['other'], 'linewidth': 0.9}
+    def draw(width: float) -> Any:
+        zmp = {'color': LIGHT['other'], 'linewidth': 0.9}
         legend = [
-            WANTED_ZMP.entry(look), Entry('ZMP', line(look, 'other', linewidth=1.1)),
-            WANTED_COG.entry(look),
-            Entry('CoG', line(look, 'mr-ad' if method == 'converging' else 'ir-md',
+            WANTED_ZMP.entry(), Entry('ZMP', line('other', linewidth=1.1)),
+            WANTED_COG.entry(),
+            Entry('CoG', line('mr-ad' if method == 'converging' else 'ir-md',
                               linewidth=1.4)),
-            Entry('soles that are to carry', patch(look, 'sole', alpha=0.25)),
+            Entry('soles that are to carry', patch('sole', alpha=0.25)),
         ]  # fmt: skip
         canvas, axes = panels(width, 2, legend, height=2.7)
         for axis, ax in enumerate(axes):
             t, (low, high) = walk.wanted_times, walk.support[:, 2 * axis : 2 * axis + 2].T
-            ax.fill_between(t, low, high, color=look['sole'], alpha=0.18, linewidth=0)
-            ax.plot(t, walk.wanted_zmp[:, axis], **WANTED_ZMP.style(look))
+            ax.fill_between(t, low, high, color=LIGHT['sole'], alpha=0.18, linewidth=0)
+            ax.plot(t, walk.wanted_zmp[:, axis], **WANTED_ZMP.style())
             ax.plot(walk.times, walk.cop[:, axis], **zmp)
-            ax.plot(walk.times, walk.com[:, axis], **CURVES[method].style(look, linestyle='-'))
-            ax.plot(t, walk.wanted_com[:, axis], **WANTED_COG.style(look))
+            ax.plot(walk.times, walk.com[:, axis], **CURVES[method].style(linestyle='-'))
+            ax.plot(t, walk.wanted_com[:, axis], **WANTED_COG.style())
             ax.set(xlabel='time [s]', ylabel=f'{"xy"[axis]} [m]', xlim=(0, t[-1]))
             ax.set_ylim(np.nanmin(low) - 0.05, np.nanmax(high) + 0.05)
         return canvas
@@ -181,18 +182,18 @@ def fig11(study: ItuStudy, found: Any) -> Picture:
         for method in ALL_METHODS
     }
 
-    def draw(look: Look, width: float) -> Any:
-        paper = {'color': look['ink'], 'linewidth': 0.9, 'linestyle': (0, (1, 1.5))}
+    def draw(width: float) -> Any:
+        paper = {'color': LIGHT['ink'], 'linewidth': 0.9, 'linestyle': (0, (1, 1.5))}
         legend = [
-            *(CURVES[method].entry(look) for method in ALL_METHODS),
-            Entry('paper with CCG: mean and largest', line(look, 'ink', linewidth=0.9,
+            *(CURVES[method].entry() for method in ALL_METHODS),
+            Entry('paper with CCG: mean and largest', line('ink', linewidth=0.9,
                                                            linestyle=(0, (1, 1.5)))),
         ]  # fmt: skip
         canvas, axes = panels(width, 2, legend, height=3.0, titles=True)
         for ax, setting in zip(axes, _SETTINGS, strict=True):
             for method in ALL_METHODS:
                 walk = walks[setting, method]
-                ax.plot(walk.times, 1e3 * walk.error, **CURVES[method].style(look))
+                ax.plot(walk.times, 1e3 * walk.error, **CURVES[method].style())
             for value in (PAPER_MEAN, PAPER_LARGEST):
                 ax.axhline(value, **paper)
             ax.set(yscale='log', ylim=(0.08, 600), xlim=(0, walk.wanted_times[-1]))

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch
+from izmp_dynamics.pages.look import Entry, line, log_ticks, panels, patch
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.simulation.itu_experiment import STEPS
 from izmp_lab.studies.itu_biped.open_parameters import varied_walks
 from izmp_lab.studies.itu_biped.study import (
@@ -44,11 +45,11 @@ _SLANT = (0.45, 0.3)  # of the y axis in the drawing
 def fig7(study: ItuStudy, found: Any) -> Picture:
     walks: dict[str, Tracks] = {method: found[method] for method in PAPER_METHODS}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('right leg', line(look, 'mr-ad', linewidth=1.6)),
-            Entry('left leg', line(look, 'ir-md', linewidth=1.6)),
-            Entry('CoG', line(look, 'ink', marker='o', markersize=3.5, linestyle='none')),
+            Entry('right leg', line('mr-ad', linewidth=1.6)),
+            Entry('left leg', line('ir-md', linewidth=1.6)),
+            Entry('CoG', line('ink', marker='o', markersize=3.5, linestyle='none')),
         ]
         low, high = _limits(walks)
         scale = (width - 0.9) / (high[0] - low[0])
@@ -56,7 +57,7 @@ def fig7(study: ItuStudy, found: Any) -> Picture:
             width, 2, legend, height=scale * (high[1] - low[1]), columns=1, titles=True
         )
         for ax, (method, walk), letter in zip(axes, walks.items(), 'ab', strict=True):
-            _draw_walk(ax, look, walk)
+            _draw_walk(ax, walk)
             heading(ax, f'({letter}) {CURVES[method].label}')
             ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
             ax.set(xlabel='x, with y slanted to the right and up [m]', ylabel='z [m]')
@@ -129,21 +130,21 @@ def _limits(walks: dict[str, Tracks]) -> tuple[Array, Array]:
     return points.min(axis=0) - 0.06, points.max(axis=0) + 0.06
 
 
-def _draw_walk(ax: Any, look: Look, walk: Tracks) -> None:
+def _draw_walk(ax: Any, walk: Tracks) -> None:
     for outline in walk.soles:
         closed = np.column_stack([np.vstack([outline, outline[:1]]), np.zeros(5)])
-        ax.plot(*_projected(closed).T, color=look['sole'], linewidth=0.7)
+        ax.plot(*_projected(closed).T, color=LIGHT['sole'], linewidth=0.7)
     count = len(walk.poses)
     for index, pose in enumerate(walk.poses):
         opacity = 0.3 + 0.7 * index / (count - 1)
         for shift, colour in ((0, 'ir-md'), (_RIGHT, 'mr-ad')):
             chain = [_PELVIS, *(shift + point for point in (_HIP, _KNEE, _ANKLE, _HEEL, _TOE))]
             chain.append(shift + _ANKLE)
-            ax.plot(*_projected(pose[chain]).T, color=look[colour], alpha=opacity,
+            ax.plot(*_projected(pose[chain]).T, color=LIGHT[colour], alpha=opacity,
                     linewidth=1.6, solid_joinstyle='round', zorder=2 + index)  # fmt: skip
         com = [np.interp(walk.pose_times[index], walk.times, walk.com[:, axis])
                for axis in range(3)]  # fmt: skip
-        ax.plot(*_projected(np.array(com)), color=look['ink'], marker='o', markersize=3.5,
+        ax.plot(*_projected(np.array(com)), color=LIGHT['ink'], marker='o', markersize=3.5,
                 alpha=opacity, zorder=40)  # fmt: skip
 
 
@@ -162,22 +163,22 @@ def fig8(study: ItuStudy, found: Any) -> Picture:
     walks: dict[str, Tracks] = {method: found[method] for method in PAPER_METHODS}
     plan = walks['converging']
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            WANTED_ZMP.entry(look), WANTED_COG.entry(look),
-            *(CURVES[method].entry(look, text=text) for method, text in (
+            WANTED_ZMP.entry(), WANTED_COG.entry(),
+            *(CURVES[method].entry(text=text) for method, text in (
                 ('converging', 'CoG with CCG'), ('constant', 'CoG with the constant vector'))),
-            Entry('soles', patch(look, 'sole', alpha=0.25)),
+            Entry('soles', patch('sole', alpha=0.25)),
         ]  # fmt: skip
         left, right = plan.soles[..., 0].min() - 0.05, plan.soles[..., 0].max() + 0.05
         height = max((width - 0.9) / (right - left) * 2 * _BESIDE, 1.4)
         canvas, (ax,) = panels(width, 1, legend, height=height)
         for outline in plan.soles:
-            ax.fill(*outline.T, color=look['sole'], alpha=0.18, linewidth=0)
-        ax.plot(*plan.wanted_zmp[:, :2].T, **WANTED_ZMP.style(look))
+            ax.fill(*outline.T, color=LIGHT['sole'], alpha=0.18, linewidth=0)
+        ax.plot(*plan.wanted_zmp[:, :2].T, **WANTED_ZMP.style())
         for method in PAPER_METHODS:
-            ax.plot(*walks[method].com[:, :2].T, **CURVES[method].style(look))
-        ax.plot(*plan.wanted_com[:, :2].T, **WANTED_COG.style(look))
+            ax.plot(*walks[method].com[:, :2].T, **CURVES[method].style())
+        ax.plot(*plan.wanted_com[:, :2].T, **WANTED_COG.style())
         ax.set(xlim=(left, right), ylim=(-_BESIDE, _BESIDE), xlabel='x [m]', ylabel='y [m]')
         return canvas
 
@@ -262,19 +263,19 @@ def _literal_runs(study: ItuStudy) -> dict[Setting, Run]:
 def literal(study: ItuStudy, found: dict[Setting, CogScore]) -> Picture:
     names = [f'{foot_text(s.foot)}, {s.step_time:.1f} s, {s.friction:.1f}' for s in found]
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('mean to largest error', line(look, 'mr-ad', marker='o')),
-            Entry('falls', line(look, 'ir-md', marker='x')),
-            Entry('mean and largest in the paper', line(look, 'muted', dashes=(4, 2))),
+            Entry('mean to largest error', line('mr-ad', marker='o')),
+            Entry('falls', line('ir-md', marker='x')),
+            Entry('mean and largest in the paper', line('muted', dashes=(4, 2))),
         ]
         canvas, (ax,) = panels(width, 1, legend, height=0.3 * len(found) + 0.4)
         for row, score in enumerate(found.values()):
-            colour = look['mr-ad' if score.finishes else 'ir-md']
+            colour = LIGHT['mr-ad' if score.finishes else 'ir-md']
             ax.plot([1e3 * score.mean, 1e3 * score.largest], [row, row], color=colour)
             ax.plot(1e3 * score.mean, row, 'o' if score.finishes else 'x', color=colour)
         for value in (PAPER_MEAN, PAPER_LARGEST):
-            ax.axvline(value, color=look['muted'], linewidth=0.9, dashes=(4, 2))
+            ax.axvline(value, color=LIGHT['muted'], linewidth=0.9, dashes=(4, 2))
         ax.set(xscale='log', xlabel='error of the CoG [mm]')
         log_ticks(ax.xaxis, (10, 20, 50, 100, 200, 500))
         named_rows(ax, names, width, 2.1)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, series
+from izmp_dynamics.pages.look import Entry, line, log_ticks, panels, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.paper.study import FINE_RATE, PHYSICS_RATES, RATES, PaperStudy
 from izmp_lab.studies.paper.trial import SETUP_A, SETUP_B
 from izmp_lab.studies.publish import at_least, at_most, figure, within
@@ -32,16 +33,16 @@ def exact(study: PaperStudy, found: dict[str, Arrays]) -> Picture:
     arms = {name: 1e9 * run['arm'] for name, run in found.items()}
     gaps = {name: 1e3 * run['gap'] for name, run in found.items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry(name, line(look, colour, linewidth=1.0))
+            Entry(name, line(colour, linewidth=1.0))
             for name, colour in zip(found, COLOURS, strict=True)
         ]
         canvas, axes = panels(width, 2, legend)
         labels = ('arm of the tipping moment [nm]', 'distance to the CoP [mm]')
         for ax, tracks, label in zip(axes, (arms, gaps), labels, strict=True):
             for colour, (name, track) in zip(COLOURS, tracks.items(), strict=True):
-                ax.plot(times[name], np.maximum(track, 1e-9), color=look[colour], linewidth=0.8)
+                ax.plot(times[name], np.maximum(track, 1e-9), color=LIGHT[colour], linewidth=0.8)
             ax.set(yscale='log', xlabel='time [s]', ylabel=label)
         return canvas
 
@@ -141,12 +142,12 @@ def fig6(study: PaperStudy, found: dict[tuple[str, str], Arrays]) -> Picture:
     sub_steps = mr_ad['step_begins'] - start
     sub_steps = sub_steps[(sub_steps >= -1e-9) & (sub_steps <= stop - start + 1e-9)]
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('MR-AD', line(look, 'mr-ad', linewidth=2.4)),
-            Entry('IR-MD', line(look, 'ir-md', linewidth=1.1, dashes=(3.5, 1.6))),
-            Entry('a sub-step begins', line(look, 'muted', linewidth=0.9, dashes=(1, 2))),
-            Entry('range in the paper', line(look, 'muted', linewidth=0.9, dashes=(4, 2))),
+            Entry('MR-AD', line('mr-ad', linewidth=2.4)),
+            Entry('IR-MD', line('ir-md', linewidth=1.1, dashes=(3.5, 1.6))),
+            Entry('a sub-step begins', line('muted', linewidth=0.9, dashes=(1, 2))),
+            Entry('range in the paper', line('muted', linewidth=0.9, dashes=(4, 2))),
         ]
         canvas, axes = panels(width, 4, legend, height=2.3, titles=True)
         usual = {f'{"xy"[k]} of the IZMP in nif [m]': {n: c[:, k] for n, c in curves.items()}
@@ -154,13 +155,13 @@ def fig6(study: PaperStudy, found: dict[tuple[str, str], Arrays]) -> Picture:
         drawn = [*usual.items(), *places.items()]
         for number, (ax, (label, tracks)) in enumerate(zip(axes, drawn, strict=True)):
             for begin in sub_steps:
-                ax.axvline(begin, color=look['muted'], linewidth=0.9, dashes=(1, 2))
-            ax.plot(t, tracks['mr_ad'], **series(look, 'mr_ad', linewidth=2.4))
-            ax.plot(t, tracks['ir_md'], **series(look, 'ir_md', linewidth=1.1))
+                ax.axvline(begin, color=LIGHT['muted'], linewidth=0.9, dashes=(1, 2))
+            ax.plot(t, tracks['mr_ad'], **series('mr_ad', linewidth=2.4))
+            ax.plot(t, tracks['ir_md'], **series('ir_md', linewidth=1.1))
             ax.set(xlabel='time since the sub-step began [s]', xlim=(0, stop - start))
             ax.set(ylabel=label, title='usual gait' if number < 2 else 'gait from heel to toe')
         for printed in PRINTED:
-            axes[3].axhline(printed, color=look['muted'], linewidth=0.9, dashes=(4, 2))
+            axes[3].axhline(printed, color=LIGHT['muted'], linewidth=0.9, dashes=(4, 2))
         return canvas
 
     return Picture(
@@ -302,7 +303,7 @@ def fig7(study: PaperStudy, found: dict[Any, Arrays]) -> Picture:
     errors = {case: 1e3 * found[case]['errors'] for case in CASES}
     own = {case: 1e3 * found[case]['own'] for case in CASES}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         styles = {
             ('mr_ad', 'paper'): ('mr-ad', 'o', '-'), ('ir_md', 'paper'): ('ir-md', 's', '--'),
             ('mr_ad', 'aligned'): ('mr-ad', 'v', ':'), ('ir_md', 'aligned'): ('ir-md', '^', ':'),
@@ -310,7 +311,7 @@ def fig7(study: PaperStudy, found: dict[Any, Arrays]) -> Picture:
         legend = []
         for (method, convention), (colour, marker, style) in styles.items():
             text = _LABELS[method] + ('' if convention == 'paper' else ', aligned quotients')
-            legend.append(Entry(text, line(look, colour, marker=marker, linestyle=style,
+            legend.append(Entry(text, line(colour, marker=marker, linestyle=style,
                                            linewidth=1.2, markersize=5)))  # fmt: skip
         canvas, axes = panels(width, 3, legend, height=3.0, columns=3)
         shown = (
@@ -320,8 +321,10 @@ def fig7(study: PaperStudy, found: dict[Any, Arrays]) -> Picture:
         )
         for ax, (tables, column, label, rows) in zip(axes, shown, strict=True):
             for case, (colour, marker, style) in styles.items():
-                ax.plot(STEPS[rows], tables[case][rows, column], color=look[colour], marker=marker,
-                        linestyle=style, linewidth=1.2, markersize=5)  # fmt: skip
+                ax.plot(
+                    STEPS[rows], tables[case][rows, column], color=LIGHT[colour], marker=marker,
+                    linestyle=style, linewidth=1.2, markersize=5,
+                )  # fmt: skip
             ax.set(xscale='log', yscale='log', xlabel='time step Δt [ms]', ylabel=label)
             log_ticks(ax.xaxis, STEPS[rows].tolist())
             log_ticks(ax.yaxis, (0.1, 0.3, 1, 3, 10))

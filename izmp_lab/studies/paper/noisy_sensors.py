@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.pages.look import Entry, Look, line, log_ticks, panels, patch, series
+from izmp_dynamics.pages.look import Entry, line, log_ticks, panels, patch, series
 from izmp_dynamics.pages.picture import Fact, Picture, Table, number
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.study import (
     Estimate,
@@ -38,19 +39,17 @@ REPRODUCED, NOT_REPRODUCED = 'reproduced', 'not reproduced'
 _ANGULAR = {'accelerometers': 'accelerometers', 'gyro': 'gyroscope'}
 
 
-def draw_bars(
-    look: Look, width: float, setups: Sequence[Setup], scores: Mapping[str, MeasureScore]
-) -> Any:
+def draw_bars(width: float, setups: Sequence[Setup], scores: Mapping[str, MeasureScore]) -> Any:
     """Draw medians and ranges of both relative errors of y, and Δ as the paper states it."""
     methods = {setup.method for setup in setups}
     legend = [
-        Entry(f'{text}: Σ|f − f_ref| / Σ|f_ref|', patch(look, colour))
+        Entry(f'{text}: Σ|f − f_ref| / Σ|f_ref|', patch(colour))
         for method, text, colour in (('mr_ad', 'MR-AD', 'mr-ad'), ('ir_md', 'IR-MD', 'ir-md'))
         if method in methods
     ]
     legend += [
-        Entry('Δ as the paper defines it', patch(look, 'muted', alpha=0.45)),
-        Entry('Δ as printed in the paper', line(look, 'ink', marker='D', markersize=6,
+        Entry('Δ as the paper defines it', patch('muted', alpha=0.45)),
+        Entry('Δ as printed in the paper', line('ink', marker='D', markersize=6,
                                                 markerfacecolor='none', linestyle=':')),
     ]  # fmt: skip
     canvas, (ax,) = panels(width, 1, legend, height=3.2, below=0.3)
@@ -63,19 +62,19 @@ def draw_bars(
             if not math.isfinite(found.range[1]):
                 continue
             x, median, (low, high) = place + offset, found.median, found.range
-            ax.bar(x, median, 0.36, color=look[paint], alpha=opacity, linewidth=0)
-            ax.errorbar(x, median, [[median - low], [high - median]], color=look['ink'],
+            ax.bar(x, median, 0.36, color=LIGHT[paint], alpha=opacity, linewidth=0)
+            ax.errorbar(x, median, [[median - low], [high - median]], color=LIGHT['ink'],
                         linewidth=0.9, capsize=3)  # fmt: skip
             top, text = high, number(found.median, _digits(found.median))
             ax.annotate(text, (place + offset, top), (0, 4), textcoords='offset points',
                         ha='center', fontsize=8.5, zorder=5,
-                        bbox={'fc': look['paper'], 'ec': 'none', 'pad': 0.6})  # fmt: skip
+                        bbox={'fc': LIGHT['paper'], 'ec': 'none', 'pad': 0.6})  # fmt: skip
         if setup.name in PAPER_PERCENT:
             printed = PAPER_PERCENT[setup.name]
-            ax.plot([place - 0.38, place + 0.38], [printed, printed], ':', color=look['ink'],
+            ax.plot([place - 0.38, place + 0.38], [printed, printed], ':', color=LIGHT['ink'],
                     linewidth=1.2)  # fmt: skip
-            ax.plot(place, printed, 'D', color=look['ink'], markersize=6,
-                    markerfacecolor=look['paper'])  # fmt: skip
+            ax.plot(place, printed, 'D', color=LIGHT['ink'], markersize=6,
+                    markerfacecolor=LIGHT['paper'])  # fmt: skip
     names = [f'{setup.name}\n{setup.label}\n{_rates(setup)}' for setup in setups]
     ax.set_xticks(places, names)
     ax.set(yscale='log', ylabel='relative error of y [%]', xlim=(-0.6, len(setups) - 0.4))
@@ -188,26 +187,26 @@ def fig8(study: PaperStudy, found: dict[Any, Arrays]) -> Picture:
     error = {n: 1e3 * (noisy[n]['points'] - ideal[n]['points'])[:, :2] for n in _METHODS}
     sigma = {n: 1e3 * noisy[n]['sigma'] for n in _METHODS}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('MR-AD', line(look, 'mr-ad', linewidth=1.3)),
-            Entry('MR-AD, ideal', line(look, 'mr-ad', linewidth=2.6, alpha=0.35)),
-            Entry('IR-MD', line(look, 'ir-md', linewidth=1.2, dashes=(3.5, 1.6))),
-            Entry('IR-MD, ideal', line(look, 'ir-md', linewidth=2.6, alpha=0.35)),
-            Entry('predicted ± 2 σ', patch(look, 'other', alpha=0.25)),
+            Entry('MR-AD', line('mr-ad', linewidth=1.3)),
+            Entry('MR-AD, ideal', line('mr-ad', linewidth=2.6, alpha=0.35)),
+            Entry('IR-MD', line('ir-md', linewidth=1.2, dashes=(3.5, 1.6))),
+            Entry('IR-MD, ideal', line('ir-md', linewidth=2.6, alpha=0.35)),
+            Entry('predicted ± 2 σ', patch('other', alpha=0.25)),
         ]
         canvas, axes = panels(width, 4, legend, height=2.4)
         for axis, ax in enumerate(axes[:2]):
             for name in ('ir_md', 'mr_ad'):
-                faint = series(look, name, linewidth=2.6, alpha=0.35, linestyle='-')
+                faint = series(name, linewidth=2.6, alpha=0.35, linestyle='-')
                 ax.plot(t, ideal[name]['points'][shown, axis], **faint)
-                ax.plot(t, noisy[name]['points'][shown, axis], **series(look, name))
+                ax.plot(t, noisy[name]['points'][shown, axis], **series(name))
             ax.set(xlabel='time since the sub-step began [s]', xlim=(0, stop - start))
             ax.set_ylabel(f'{"xy"[axis]} of the IZMP in nif [m]')
         for name, ax in zip(_METHODS, axes[2:], strict=True):
             band = 2.0 * sigma[name][shown, 1]
-            ax.fill_between(t, -band, band, color=look['other'], alpha=0.25, linewidth=0)
-            ax.plot(t, error[name][shown, 1], **series(look, name))
+            ax.fill_between(t, -band, band, color=LIGHT['other'], alpha=0.25, linewidth=0)
+            ax.plot(t, error[name][shown, 1], **series(name))
             ax.set(xlabel='time since the sub-step began [s]', xlim=(0, stop - start))
             ax.set_ylabel(f'{_LABELS[name]}: noise of y [mm]')
         return canvas
@@ -287,8 +286,8 @@ of a quotient whose denominator is noisy as well a little more."""
 def fig9(study: PaperStudy, found: Any) -> Picture:
     scores: dict[str, MeasureScore] = scores_of(found)
 
-    def draw(look: Look, width: float) -> Any:
-        return draw_bars(look, width, SHOWN, scores)
+    def draw(width: float) -> Any:
+        return draw_bars(width, SHOWN, scores)
 
     table = score_table(study.setups, scores)
     return Picture(
@@ -363,8 +362,8 @@ _LISTED = (*SOURCES, SETUP_E.aligned())
 def fig10(study: PaperStudy, found: Any) -> Picture:
     scores: dict[str, MeasureScore] = scores_of(found)
 
-    def draw(look: Look, width: float) -> Any:
-        return draw_bars(look, width, SOURCES, scores)
+    def draw(width: float) -> Any:
+        return draw_bars(width, SOURCES, scores)
 
     table = score_table(_LISTED, scores)
     return Picture(

@@ -10,8 +10,9 @@ from izmp_dynamics.base.conventions import Array, Indices
 from izmp_dynamics.base.robust import mean
 from izmp_dynamics.compare.metrics import MEASURES
 from izmp_dynamics.model.settings import flatten
-from izmp_dynamics.pages.look import Entry, Look, is_wide, line, log_ticks, panels, patch
+from izmp_dynamics.pages.look import Entry, is_wide, line, log_ticks, panels, patch
 from izmp_dynamics.pages.picture import Fact, Missing, Page, Picture, Table
+from izmp_dynamics.pages.styles import LIGHT
 from izmp_dynamics.sensing.noise import STANDARD_GRAVITY
 from izmp_lab.studies.paper import ideal_sensors, noisy_sensors
 from izmp_lab.studies.paper.study import PaperStudy
@@ -48,14 +49,14 @@ def fig11(study: PaperStudy, found: dict[str, Arrays]) -> Picture:
     walk = found['walk']
     cycles = {place: _cycle(walk, code) for place, code in _PLACES.items()}
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('level ground', line(look, 'mr-ad', linewidth=1.4)),
+            Entry('level ground', line('mr-ad', linewidth=1.4)),
             Entry(f'slope {study.experiment.slope_deg:g}°',
-                  line(look, 'ir-md', linewidth=1.6, dashes=(1, 1.5))),
-            Entry('soles while they carry alone, level', patch(look, 'mr-ad', alpha=0.15)),
+                  line('ir-md', linewidth=1.6, dashes=(1, 1.5))),
+            Entry('soles while they carry alone, level', patch('mr-ad', alpha=0.15)),
             Entry('the same, slope',
-                  line(look, 'ir-md', linewidth=1.0, dashes=(4, 2))),
+                  line('ir-md', linewidth=1.0, dashes=(4, 2))),
         ]  # fmt: skip
         canvas, (ax,) = panels(width, 1, legend, height=4.4 if is_wide(width) else 2.5)
         styles: dict[str, tuple[str, dict[str, Any]]] = {
@@ -66,12 +67,12 @@ def fig11(study: PaperStudy, found: dict[str, Arrays]) -> Picture:
             for polygon in _swept(walk, cycles[place]):
                 x, y = np.array(polygon.exterior.coords).T
                 if place == 'level':
-                    ax.fill(x, y, color=look[colour], alpha=0.12, linewidth=0)
-                    ax.plot(x, y, color=look[colour], linewidth=0.8, alpha=0.6)
+                    ax.fill(x, y, color=LIGHT[colour], alpha=0.12, linewidth=0)
+                    ax.plot(x, y, color=LIGHT[colour], linewidth=0.8, alpha=0.6)
                 else:
-                    ax.plot(x, y, color=look[colour], linewidth=1.0, dashes=(4, 2))
+                    ax.plot(x, y, color=LIGHT[colour], linewidth=1.0, dashes=(4, 2))
             points = walk['feet_imus_izmp'][cycles[place]]
-            ax.plot(points[:, 0], points[:, 1], color=look[colour], **style)
+            ax.plot(points[:, 0], points[:, 1], color=LIGHT[colour], **style)
         ax.set(xlabel='x in nif [m]', ylabel='y in nif [m]', aspect='equal')
         ax.set_adjustable('datalim')
         return canvas
@@ -211,20 +212,20 @@ def zero_crossing(study: PaperStudy, runs: dict[str, Arrays]) -> Picture:
     top = max(1, math.ceil(0.01 * len(share)))
     shift = 1e3 / study.experiment.walk.physics_rate * np.arange(len(delta))
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('one sample of setup B', line(look, 'mr-ad', marker='.', linestyle='none')),
-            Entry('the paper’s Δ', line(look, 'ir-md', marker='s', dashes=(3.5, 1.6))),
-            Entry('Σ|f − f_ref| / Σ|f_ref|', line(look, 'mr-ad', marker='o')),
+            Entry('one sample of setup B', line('mr-ad', marker='.', linestyle='none')),
+            Entry('the paper’s Δ', line('ir-md', marker='s', dashes=(3.5, 1.6))),
+            Entry('Σ|f − f_ref| / Σ|f_ref|', line('mr-ad', marker='o')),
         ]
         canvas, axes = panels(width, 2, legend)
-        axes[0].plot(1e3 * np.abs(reference), share, '.', color=look['mr-ad'], markersize=4)
+        axes[0].plot(1e3 * np.abs(reference), share, '.', color=LIGHT['mr-ad'], markersize=4)
         axes[0].set(xscale='log', yscale='log', xlabel='|y_ref| of the sample [mm]',
                     ylabel='|y − y_ref| / |y_ref| [%]')  # fmt: skip
         log_ticks(axes[0].xaxis, (1, 2, 5, 10, 20, 50))
         log_ticks(axes[0].yaxis, (0.01, 0.1, 1, 10, 100, 1000))
-        axes[1].plot(shift, delta, 's', color=look['ir-md'], linestyle='--', linewidth=1.2)
-        axes[1].plot(shift, sums, 'o', color=look['mr-ad'], linestyle='-', linewidth=1.2)
+        axes[1].plot(shift, delta, 's', color=LIGHT['ir-md'], linestyle='--', linewidth=1.2)
+        axes[1].plot(shift, sums, 'o', color=LIGHT['mr-ad'], linestyle='-', linewidth=1.2)
         axes[1].set(xlabel='shift of the sampling [ms]', ylabel='relative error of y [%]')
         axes[1].set_xticks(shift)
         axes[1].set_ylim(bottom=0.0)
@@ -277,25 +278,25 @@ def prediction(study: PaperStudy, spreads: dict[str, Arrays]) -> Picture:
         for name, run in spreads.items()
     }
 
-    def draw(look: Look, width: float) -> Any:
+    def draw(width: float) -> Any:
         legend = [
-            Entry('x, MR-AD', line(look, 'mr-ad', marker='o', linestyle='none')),
-            Entry('y, MR-AD', line(look, 'mr-ad', marker='s', linestyle='none',
+            Entry('x, MR-AD', line('mr-ad', marker='o', linestyle='none')),
+            Entry('y, MR-AD', line('mr-ad', marker='s', linestyle='none',
                                    markerfacecolor='none')),
-            Entry('x, IR-MD', line(look, 'ir-md', marker='^', linestyle='none')),
-            Entry('y, IR-MD', line(look, 'ir-md', marker='v', linestyle='none',
+            Entry('x, IR-MD', line('ir-md', marker='^', linestyle='none')),
+            Entry('y, IR-MD', line('ir-md', marker='v', linestyle='none',
                                    markerfacecolor='none')),
-            Entry('equal; ± 10 %', line(look, 'muted', linewidth=1.0)),
+            Entry('equal; ± 10 %', line('muted', linewidth=1.0)),
         ]  # fmt: skip
         canvas, (ax,) = panels(width, 1, legend, height=3.4)
         ends = np.array([0.3, 400.0])
-        ax.fill_between(ends, 0.9 * ends, 1.1 * ends, color=look['muted'], alpha=0.2, lw=0)
-        ax.plot(ends, ends, color=look['muted'], linewidth=1.0)
+        ax.fill_between(ends, 0.9 * ends, 1.1 * ends, color=LIGHT['muted'], alpha=0.2, lw=0)
+        ax.plot(ends, ends, color=LIGHT['muted'], linewidth=1.0)
         for setup in SETUPS:
             size, inertial = sizes[setup.name], setup.method == 'ir_md'
             for axis, marker in enumerate('^v' if inertial else 'os'):
                 ax.plot(size['observed'][axis], size['predicted'][axis], marker=marker,
-                        color=look['ir-md' if inertial else 'mr-ad'], linestyle='none',
+                        color=LIGHT['ir-md' if inertial else 'mr-ad'], linestyle='none',
                         markerfacecolor='none' if axis else None)  # fmt: skip
             corner = (-18, 7) if setup.convention == 'aligned' else (8, -10)
             ax.annotate(setup.name, (size['observed'][1], size['predicted'][1]), corner,
