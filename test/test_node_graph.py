@@ -17,6 +17,7 @@ from shapely.geometry import LinearRing, Point
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import IzmpError
+from izmp_dynamics.estimation import fusion
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes import health
@@ -30,7 +31,7 @@ from izmp_dynamics.results.topics import ANY_ANGLE
 from izmp_dynamics.results.topics import TOPICS as TOPICS_OF_RESULTS
 from izmp_dynamics.sensing.noise import degrees
 
-from .bag_surgery import IMU, JOINTS, SECOND
+from .bag_surgery import IMU, JOINTS, LEFT, SECOND
 from .node_processes import GRAPH
 from .pipeline_signals import joined
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
@@ -376,9 +377,20 @@ def test_the_izmp_has_the_covariance_of_its_recording(
     assert (sigma < 10.0).all()
 
 
-def test_fused_wrenches_have_the_covariances_of_the_replay(composed, short_bag, biped31):
-    composed.play(short_bag)
-    fused = evaluate_log(short_bag, biped31, live=True, fuses=True)[0].fused
+def test_fused_wrenches_have_the_covariances_of_the_replay(
+    slower, robot_yaml, tmp_path, monkeypatch
+):
+    """And a push, which the feet do not feel as the motion does, the point on the named link."""
+    monkeypatch.setattr(fusion, 'WARM', 1)  # a push is seen after the first cell
+    draft = slower.until(1.2)
+    since = draft[LEFT].stamps - draft[LEFT].stamps[0]
+    draft[LEFT]['wrench.force'][(since > 0.7 * SECOND) & (since < 0.9 * SECOND)] += 60.0
+    path = written(robot_yaml, tmp_path, fusion={'link': 'trunk'})
+    robot, bag = load_robot_file(path), draft.write(tmp_path / 'bag')
+    with PlayedGraph(robot, parameters(robot=str(path)), COMPOSED) as composed:
+        composed.play(bag)
+    results, rig = evaluate_log(bag, robot, live=True, fuses=True)
+    fused = results.fused
     rows = fused.changes & np.isfinite(fused.external[:, 0])
     for wrench, expected in (
         ('contact', fused.covariance), ('external', fused.external_covariance)
@@ -386,6 +398,16 @@ def test_fused_wrenches_have_the_covariances_of_the_replay(composed, short_bag, 
         messages = composed.unstamped[f'/fusion/{wrench}_wrench_covariance']
         found = np.reshape([message.data for message in messages], (-1, 6, 6))
         np.testing.assert_allclose(found, expected[rows], rtol=1e-9, atol=1e-12)
+    topic = TOPICS_OF_RESULTS['fusion/push_on_link']
+    messages, (expected,) = composed.messages['/fusion/push_on_link'], topic.values(results, rig)
+    pushed = fused.pushed & np.isfinite(expected).all(axis=1)
+    assert 10 < pushed.sum() < len(pushed) / 2
+    np.testing.assert_array_equal(sorted(messages), results.stamps[pushed])
+    poses = [messages[stamp].pose for stamp in sorted(messages)]
+    found = [[*vector(each.pose.position), *each.covariance] for each in poses]
+    wanted = np.delete(expected[pushed], slice(3, 7), axis=1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    assert {messages[stamp].header.frame_id for stamp in messages} == {'trunk'}
 
 
 def test_motion_and_feet_are_fused_only_while_somebody_asks(composed, short_bag):

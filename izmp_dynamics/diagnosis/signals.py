@@ -34,6 +34,9 @@ INTERPOLATED_SHARE = 0.5
 RATE_TOLERANCE = 0.1
 """Deviation from the stated rate that is remarked on [-]."""
 
+OTHER_UNIT = 3.0
+"""Factor from which on a counter has another unit: no simulation is so fast or slow [-]."""
+
 TWO_SOURCES = (
     'two_publishers',
     'the messages seem to alternate between two sources.',
@@ -67,6 +70,7 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     yield from recording.joint_presence.findings(joints.topic, recording.origin)
     yield from _normal_forces(recording)
     yield from _rate(recording)
+    yield from _counters(recording)
     some_change = any(use.changes for use in recording.uses.values())
     uses: dict[_Remark, list[TopicUse]] = {}
     for use in recording.uses.values():
@@ -128,6 +132,21 @@ def _rate(recording: Recording) -> Iterator[Finding]:
             f'rates.bus is {bus:.0f} Hz{default}, but joint positions come at {rate:.0f} Hz only, '
             'so there are no more results than these.',
         )
+
+
+def _counters(recording: Recording) -> Iterator[Finding]:
+    """Compare counters that date messages with the time of recording."""
+    found = {use.topic: use.mapped.counts for use in recording.uses.values() if use.mapped}
+    for topic, (rate, unit) in found.items():
+        if abs(rate - 1.0) > RATE_TOLERANCE:
+            yield Finding(
+                'clock_unit',
+                'warning',
+                f'{topic}: the counter that is its clock advances by {rate:.4g} s in a second of '
+                'the recording, and velocities and accelerations follow from it.',
+                f'Is its unit another, as clock: {unit}? Only a simulation may run so.',
+                data={'certain': not 1.0 / OTHER_UNIT < rate < OTHER_UNIT},
+            )
 
 
 def _remarks(use: TopicUse, joints: TopicUse, start: int, restored: float) -> Iterator[_Remark]:

@@ -123,6 +123,10 @@ def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Record
 
         joint_states = read(joint_state_batch, JOINT_STATE, signal='joints')
         nameless = () if joint_states else (JOINT_STATE,)
+        whole = {
+            name for name, kind in types.items()
+            if name in mapped and kind != ROW and (joint_states or mapped[name].joints.type)
+        }  # fmt: skip
         found = Recorded(
             joint_states,
             read(imu_batch, IMU, signal='imu'),
@@ -131,7 +135,7 @@ def read_recorded(path: str | PathLike[str], urdf: Urdf | None = None) -> Record
             mapped,
             tuple(name for name in wanted if not len(raws[name])) if raws else (),
             truth,
-            tuple(_arrays(bag, types, mapped, nameless)),
+            tuple(_arrays(bag, types, whole, nameless)),
             description,
         )
     if not found.imus:
@@ -183,15 +187,15 @@ def _mapped(bag: BagReader, file: RobotFile, signal: str, messages: RawMessages)
 
 
 def _arrays(
-    bag: BagReader, types: Mapping[str, str], mapped: Collection[str], nameless: Collection[str]
+    bag: BagReader, types: Mapping[str, str], known: Collection[str], nameless: Collection[str]
 ) -> Iterator[str]:
     """Say which numbers are in messages of types that no robot file maps, or that lack names."""
     standard = standard_types().fielddefs.keys() - nameless
     for topic, msgtype in types.items():
-        table = msgtype == ROW
-        if (topic not in mapped or table) and (msgtype not in standard or 'MultiArray' in msgtype):
+        if topic not in known and (msgtype not in standard or 'MultiArray' in msgtype):
             try:
                 typestore = bag.decoder(topic).typestore
+                table = msgtype == ROW
                 arrays = _columns(bag) if table else [*number_arrays(typestore, msgtype)]
             except BagError as error:
                 arrays = [f'what cannot be read: {str(error).rstrip(".")}']

@@ -53,6 +53,12 @@ class CounterClock:
         wrap = 0.0 if bits is None else 2.0**bits * self._unit
         self._wrap = round(wrap) if wrap < MOST else 0
         self._last: tuple[int, int, int] | None = None  # counted, received, stamp [ns]
+        self._rates: list[float] = []
+
+    @property
+    def rate(self) -> float:
+        """Time that it counts in a second of arrival [-]; NaN of less than a second."""
+        return float(np.median(self._rates)) if self._rates else float('nan')
 
     def stamps(self, counts: Array, received: Stamps) -> Stamps:
         """Date messages, in the order of arrival.
@@ -64,6 +70,10 @@ class CounterClock:
         Returns:
             (T,) [ns].
         """
+        steps, waited = self._unit * np.diff(counts), np.diff(received)
+        ahead = steps >= 0.0  # neither wrapped nor restarted
+        if (passed := float(waited[ahead].sum())) > NANOSECONDS:
+            self._rates.append(float(steps[ahead].sum()) / passed)
         pairs = zip(counts.tolist(), received.tolist(), strict=True)
         return np.array([self.stamp(*pair) for pair in pairs], dtype=np.int64)
 
@@ -273,6 +283,13 @@ class MappedMessages:
             return received
         stamps: Stamps = clock[:, 0].astype(np.int64) * NANOSECONDS + clock[:, 1].astype(np.int64)
         return stamps
+
+    @property
+    def counts(self) -> tuple[float, str]:
+        """Time that the counter advances by in a second of arrival, and its unit that fits."""
+        rate = self._counter.rate if self._counter is not None else float('nan')
+        unit = (self._map.clock.scale or 1.0) / rate if rate > 0.0 else float('nan')
+        return rate, f'{self._map.clock.path} * {unit:.1g}'
 
     def single_taker(self, layout: CdrLayout) -> Callable[[bytes], tuple[float, ...]]:
         """What takes the numbers of a single message out of its bytes, for `stamp` and `scaled`.
