@@ -17,7 +17,6 @@ from izmp_dynamics.compare.compare import compare_bag
 from izmp_dynamics.compare.metrics import MetricsError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pages.picture import Fact, number
-from izmp_dynamics.pages.styles import DARK, LIGHT
 from izmp_lab.studies.paper.ideal_sensors import PowerLaw
 from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
 from izmp_lab.studies.paper.page import FIGURES, MISSING, TABLES, page
