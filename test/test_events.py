@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Outage
+from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.events.event import (
     KINDS,
     STEPS,
@@ -86,19 +87,24 @@ def test_ahead_is_where_the_soles_point(degrees, edge, side):
 
 
 @pytest.mark.parametrize(
-    ('direction', 'begin', 'pushes'),
+    ('direction', 'begin', 'half_width', 'pushes'),
     [
-        ([0.2, 0.1, -1.0], 0.0, 0),  # a stumble: as the foot lands, and no longer
-        ([0.2, 0.1, -1.0], 0.17, 1),  # on one foot, with nothing that lands or lifts off
-        ([0.0, 1.0, -0.2], 0.0, 1),
+        ([0.2, 0.1, -1.0], 0.0, 0.01, 0),  # a stumble: as the foot lands, and no longer
+        ([0.2, 0.1, -1.0], 0.17, 0.01, 1),  # on one foot, with nothing that lands or lifts off
+        ([1.0, 0.5, -5.0], 0.17, 0.1, 0),  # but what lands is smoothed
+        ([0.0, 1.0, -0.2], 0.0, 0.01, 1),
     ],
 )
-def test_a_vertical_shock_while_a_foot_lands_is_no_push(direction, begin, pushes):
-    evaluation = walking(duration=8.0)
+def test_a_vertical_shock_while_a_foot_lands_is_no_push(direction, begin, half_width, pushes):
+    evaluation = replace(walking(duration=8.0), filter_bandwidth=bandwidth(half_width))
     loaded, time = evaluation.feet[0].loaded, evaluation.time
     lands = time[1:][loaded[1:] & ~loaded[:-1]][2]
     force = np.random.default_rng(0).normal(0.0, 0.5, (len(time), 3))
     force[(time >= lands + begin) & (time < lands + begin + 0.08)] += 60.0 * np.array(direction)
+    triangle = np.maximum(
+        1.0 - np.abs(np.arange(-1.0, 1.0, (time[1] - time[0]) / half_width)), 0.0
+    )
+    force = np.stack([np.convolve(axis, triangle / triangle.sum(), 'same') for axis in force.T], 1)
     force = np.einsum('kji,kj->ki', evaluation.nif_R_root(), force)
     summary = summary_of(replace(evaluation, external_force=force))
     assert len(summary.pushes) == pushes

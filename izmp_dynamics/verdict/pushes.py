@@ -339,9 +339,10 @@ def _is_of_contact(force: Array, exchanged: Mask) -> bool:
 
     A foot that lands hard shakes structure and sensors: what is left over is no push.
     """
-    forward, left, up = np.nanmean(force, axis=0)
-    calm = force[~exchanged & finite_rows(force), 2]
-    return bool(abs(up) > np.hypot(forward, left) and abs(calm.sum()) <= 0.5 * len(calm) * abs(up))
+    known = finite_rows(force)
+    forward, left, up = force[known].sum(axis=0)
+    calm = force[known & ~exchanged, 2].sum()
+    return bool(abs(up) > np.hypot(forward, left) and abs(calm) <= 0.5 * abs(up))
 
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import Array, finite_rows
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.diagnosis.forces import delay_of_cop, feet_findings
+from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.alarm_rule import HOLD
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.timeline import Mask, changes
@@ -66,12 +67,16 @@ class Scene(Posture):
 
     @cached_property
     def exchanged(self) -> Mask:
-        """(K,) instants at which a foot lands or lifts off, and those within `LANDING` of it."""
+        """(K,) instants about those at which a foot lands or lifts off.
+
+        Within `LANDING`, and as far as signals are smoothed.
+        """
         timeline = self.timeline
+        reach = LANDING + bandwidth(self.evaluation.filter_bandwidth)
         found: Mask = np.zeros(self._count, dtype=np.bool_)
         for foot in self.evaluation.feet:
             for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
-                found[timeline.within(at - LANDING, at + LANDING)] = True
+                found[timeline.within(at - reach, at + reach)] = True
         return found
 
     @cached_property
