@@ -40,7 +40,7 @@ def main() -> int:
         scratch = Path(name)
         recording = options.recording or _sway(scratch / 'sway')
         inputs = Inputs.of_recording(recording, scratch)
-        _warm_up(inputs, scratch)
+        _warm_up(inputs, scratch, options.others)
         print(f'seed {options.seed}')
         verdicts: list[Verdict] = []
         with contextlib.suppress(KeyboardInterrupt):
@@ -85,7 +85,7 @@ def _sway(path: Path) -> Path:
     return path
 
 
-def _warm_up(inputs: Inputs, scratch: Path) -> None:
+def _warm_up(inputs: Inputs, scratch: Path, others: bool) -> None:
     """Load and compile in this process what all children then have."""
     folder = scratch / 'sound'
     folder.mkdir()
@@ -97,7 +97,8 @@ def _warm_up(inputs: Inputs, scratch: Path) -> None:
             if izmp(command):
                 sys.exit('The sound recording is refused.')
         warm = str(scratch / 'warm')
-        izmp(['compare-runs', warm, warm, '-o', str(scratch / 'compared')])  # loads Matplotlib
+        if others:
+            izmp(['compare-runs', warm, warm, '-o', str(scratch / 'compared')])  # Matplotlib
     inputs.result.update(
         (str(path.relative_to(scratch / 'warm')), path.read_bytes())
         for path in (scratch / 'warm').rglob('*')

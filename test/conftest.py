@@ -153,15 +153,21 @@ def robot_content():
 
 
 @pytest.fixture(scope='session')
-def sound_points(sound, robot_content, tmp_path_factory):
-    """Topic → stamp → IZMP or CoP of the sound recording; afterwards all kernels are compiled."""
+def sound_desk(sound, robot_content, tmp_path_factory):
+    """The sound recording and its results; afterwards all kernels are compiled."""
     from .command_line import Desk, assert_whole
 
     desk = Desk(tmp_path_factory.mktemp('sound'), sound, robot_content)
     assert desk.check().status == 0
     assert_whole(desk, desk.replay())
     assert not any(desk.gated().values())
-    return desk.points()
+    return desk
+
+
+@pytest.fixture(scope='session')
+def sound_points(sound_desk):
+    """Topic → stamp → IZMP or CoP of the sound recording."""
+    return sound_desk.points()
 
 
 @pytest.fixture

@@ -17,6 +17,14 @@ PLACES = np.array([[0.2, 0.13], [0.2, -0.13], [-0.2, 0.13], [-0.2, -0.13]])
 """(4, 2) where the balls touch the ground [m]."""
 RADII = np.array([0.022, 0.022, 0.022, 0.03])
 LENGTH, HEIGHT, LIFT, PERIOD = 0.2, 0.3, 0.05, 0.01
+FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
+"""Which feet carry load."""
+SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
+BARE_FEET = tuple(
+    {'name': leg, 'sole': f'{leg}_foot', 'radius': radius}
+    for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
+)
+"""Of a robot file: feet without sensors."""
 START = 1_700_000_000_000_000_000
 
 
@@ -53,12 +61,9 @@ def robot_of(folder, **changes):
         ]  # fmt: skip
     (folder / 'quadruped.urdf').write_text(f'<robot name="quadruped">{"".join(parts)}</robot>')
     feet = [
-        {
-            'name': leg, 'sole': f'{leg}_foot', 'radius': radius,
-            'wrench': {'topic': f'{leg}/wrench', 'frame': f'{leg}_foot'},
-        }
-        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
-    ]  # fmt: skip
+        foot | {'wrench': {'topic': f'{foot["name"]}/wrench', 'frame': foot['sole']}}
+        for foot in BARE_FEET
+    ]
     stated = {'urdf': 'quadruped.urdf', 'imu': {'frame': 'trunk'}, 'feet': feet} | changes
     path = folder / 'robot.yaml'
     path.write_text(yaml.safe_dump(stated))

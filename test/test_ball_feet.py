@@ -18,12 +18,25 @@ from izmp_dynamics.verdict.summary import summary_of
 
 from .command_line import izmp
 from .pipeline_signals import FEEDINGS, columns, evaluate, walk
-from .quadruped import LEGS, LIFT, PERIOD, PLACES, RADII, leg_angles, rig_of, robot_of, stand
+from .quadruped import (
+    BARE_FEET,
+    FOUR,
+    LEGS,
+    LIFT,
+    PERIOD,
+    PLACES,
+    RADII,
+    SLOPE,
+    THREE,
+    TROT,
+    leg_angles,
+    rig_of,
+    robot_of,
+    stand,
+)
 from .raising import raising
 
-SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
 TURN = Rotation.from_euler('yxz', [6.0, -4.0, 10.0], degrees=True).as_matrix()
-FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
 
 
 @pytest.fixture(scope='module')
@@ -99,10 +112,8 @@ def scalar_feet(folder, key, **stated):
     """The quadruped with feet that measure one number."""
     sensor = {'topic': 'state', 'type': 'my_robot/msg/State', 'clock': 'received', **stated}
     feet = [
-        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius,
-         key: sensor | {'field': f'foot_force[{k}]'}}
-        for k, (leg, radius) in enumerate(zip(LEGS, RADII.tolist(), strict=True))
-    ]  # fmt: skip
+        foot | {key: sensor | {'field': f'foot_force[{k}]'}} for k, foot in enumerate(BARE_FEET)
+    ]
     return rig_of(folder, feet=feet)
 
 
@@ -133,12 +144,19 @@ def test_normal_forces_and_contact_alone_do_what_six_axes_do(carries, com, slope
             np.testing.assert_allclose(found.ground.feet.shares.sum(axis=1), 1.0)
 
 
-def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_path):
+@pytest.mark.parametrize('measures', ['contact of all', 'force of one'])
+def test_what_a_foot_measures_counts_though_it_rests_on_the_ground(rig, tmp_path, measures):
+    """Contact, or a force beside feet without sensors."""
     stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (40, 1)))
     signals = stance.signals()
     for leg, loaded in zip(LEGS, THREE, strict=True):
         signals[f'feet[{leg}]'].values[:] = [0.0, 0.0, loaded, 0.0, 0.0, 0.0]
-    found = evaluate(Evaluator(scalar_feet(tmp_path, 'contact')), [signals])
+    if measures == 'contact of all':
+        measuring = scalar_feet(tmp_path, 'contact')
+    else:
+        last = BARE_FEET[3] | {'wrench': {'topic': 'RR_foot/wrench', 'frame': 'RR_foot'}}
+        measuring = rig_of(tmp_path, feet=[*BARE_FEET[:3], last])
+    found = evaluate(Evaluator(measuring), [signals])
     known = np.isfinite(found.wrenches['mr_ad'][:, 0])
     np.testing.assert_array_equal(
         found.ground.feet.loaded[known], np.tile(THREE, (known.sum(), 1))
@@ -146,27 +164,10 @@ def test_what_contact_says_counts_though_the_foot_rests_on_the_ground(rig, tmp_p
     assert (found.ground.feet.shares[known, 3] == 0.0).all()
 
 
-def test_a_measured_force_says_whether_its_foot_carries_beside_feet_without_sensors(rig, tmp_path):
-    stance = stand(rig, np.array([0.05, 0.03]), np.tile(FOUR, (40, 1)))
-    signals = stance.signals()
-    signals['feet[RR]'].values[:] = 0.0
-    feet = [
-        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius}
-        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
-    ]
-    feet[3]['wrench'] = {'topic': 'RR_foot/wrench', 'frame': 'RR_foot'}
-    found = evaluate(Evaluator(rig_of(tmp_path, feet=feet)), [signals])
-    known = np.isfinite(found.wrenches['mr_ad'][:, 0])
-    np.testing.assert_array_equal(
-        found.ground.feet.loaded[known], np.tile(THREE, (known.sum(), 1))
-    )
-
-
 def test_the_frame_of_a_force_sensor_on_another_leg_is_refused(tmp_path):
-    feet = [{'name': leg, 'sole': f'{leg}_foot', 'radius': 0.022} for leg in LEGS]
-    feet[0]['wrench'] = {'topic': 'FL_foot/wrench', 'frame': 'RL_foot'}
+    first = BARE_FEET[0] | {'wrench': {'topic': 'FL_foot/wrench', 'frame': 'RL_foot'}}
     with raising(ReplayError, 'on_other_leg') as refusal:
-        rig_of(tmp_path, feet=feet)
+        rig_of(tmp_path, feet=[first, *BARE_FEET[1:]])
     assert "is on the leg of foot 'RL', not on that of the sole 'FL_foot'" in str(refusal.value)
 
 
@@ -185,19 +186,17 @@ def test_a_force_that_is_not_known_leaves_no_trace_at_later_instants(rig):
 @pytest.mark.parametrize('options', [{}, {'orientation': None}], ids=['oriented', 'not'])
 @pytest.mark.parametrize('slope', [0.0, 5.0])
 def test_the_ground_of_two_feet_is_as_level_as_their_line(rig, slope, options):
-    """Of a slope along the line all is known, of one across it nothing: it is taken as level."""
+    """Of a slope along the line all is known, of one across it nothing: it is taken as level.
+
+    Three feet show the ground without an orientation, too.
+    """
     line = PLACES[0] - PLACES[3]
     along = Rotation.from_rotvec(np.radians(slope) * np.array([line[1], -line[0], 0.0])
                                  / np.hypot(*line)).as_matrix()  # fmt: skip
-    stance = stand(rig, np.zeros(2), np.tile(TROT, (40, 1)), slope=along)
-    found = results(rig, stance, **options)
-    np.testing.assert_allclose(found.ground.plane.normal - stance.normal, 0.0, atol=1e-7)
-
-
-def test_without_an_orientation_three_feet_show_the_ground(rig):
-    stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (40, 1)), slope=SLOPE)
-    found = results(rig, stance, orientation=None)
-    np.testing.assert_allclose(found.ground.plane.normal - stance.normal, 0.0, atol=1e-7)
+    for com, carries, R in ((np.zeros(2), TROT, along), (np.array([0.05, 0.03]), THREE, SLOPE)):
+        stance = stand(rig, com, np.tile(carries, (40, 1)), slope=R)
+        found = results(rig, stance, **options)
+        np.testing.assert_allclose(found.ground.plane.normal - stance.normal, 0.0, atol=1e-7)
 
 
 def test_a_ball_in_the_air_shows_the_offset_of_its_sensor(rig):
@@ -342,8 +341,7 @@ def test_imus_of_feet_need_flat_soles(tmp_path):
 
 
 def test_balls_without_sensors_have_no_force_and_stand_by_their_height(tmp_path):
-    feet = [{'name': leg, 'sole': f'{leg}_foot', 'radius': 0.022} for leg in LEGS]
-    rig = rig_of(tmp_path, feet=feet)
+    rig = rig_of(tmp_path, feet=[*BARE_FEET])
     q = leg_angles(np.tile([0.0, 0.0, -0.3], (4, 1))).ravel()
     states = np.concatenate([[0.0, 0.0, 9.81], np.zeros(6), q, np.zeros(24)])
     for _ in range(20):  # what memory holds must not matter

@@ -274,23 +274,8 @@ def test_a_trunk_without_angles_is_kept_upright(names):
 def test_izmp_is_the_point_of_opensims_inverse_dynamics(imported):
     """The results are written as well: at first the root is not in the world, nor its ground."""
     _, out = imported
-    robot = str(out / 'robot.yaml')
-    assert (
-        main(
-            [
-                'replay',
-                str(out),
-                '--robot',
-                robot,
-                '-o',
-                f'{out}.results',
-                '--filter',
-                '0.02',
-                '--quiet',
-            ]
-        )
-        == 0
-    )
+    given = ['--robot', str(out / 'robot.yaml'), '-o', f'{out}.results', '--filter', '0.02']
+    assert main(['replay', str(out), *given, '--quiet']) == 0
     result = evaluate_bag(out, out / 'robot.yaml')
     izmp, cop = result.tracks['mr_ad'].point, result.tracks['cop'].point
     both = np.isfinite(izmp + cop).all(axis=1)

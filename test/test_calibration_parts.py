@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError, UnknownNameError
@@ -19,12 +18,11 @@ from izmp_dynamics.calibration.inertias import (
     moved,
     parameters_of,
     pseudo_inertia,
-    transformation,
 )
 from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
 from izmp_dynamics.calibration.result import CalibrationResult, Estimate, render_html, sentences
-from izmp_dynamics.calibration.segments import RATE, SmoothSignal, cut_segments, read_segments
+from izmp_dynamics.calibration.segments import RATE, cut_segments, read_segments
 from izmp_dynamics.calibration.solver import Blocks, Quadratic, scatter
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
@@ -36,8 +34,6 @@ from izmp_dynamics.signals.samples import Samples
 from .bag_surgery import JOINTS, renamed
 from .raising import raising
 from .small_robot import SMALL_ROBOT
-
-MS = 1_000_000
 
 
 def random_body(random):
@@ -60,16 +56,6 @@ def test_inertials_of_a_urdf_are_those_that_were_written(model, biped31, tmp_pat
         np.testing.assert_allclose(link.theta, other[link.link], rtol=1e-6, atol=1e-6)
 
 
-def test_parameters_are_those_of_the_link_in_any_frame():
-    random = np.random.default_rng(2)
-    theta, R, p = random_body(random), Rotation.random(random_state=3).as_matrix(), np.ones(3)
-    there = transformation(R, p) @ theta
-    np.testing.assert_allclose(parameters_of(pseudo_inertia(theta)), theta, atol=1e-12)
-    np.testing.assert_allclose(there[1:4], theta[0] * p + R @ theta[1:4], atol=1e-12)
-    back = transformation(R.T, -R.T @ p) @ there
-    np.testing.assert_allclose(back, theta, atol=1e-12)
-
-
 def test_a_payload_moves_mass_and_centre_and_keeps_the_shape():
     theta = random_body(np.random.default_rng(4))
     more = moved(theta, 0.5, np.array([0.01, 0.0, -0.02]))
@@ -77,16 +63,6 @@ def test_a_payload_moves_mass_and_centre_and_keeps_the_shape():
     np.testing.assert_allclose(more[1:4] / more[0], theta[1:4] / theta[0] + [0.01, 0.0, -0.02])
     assert np.linalg.eigvalsh(pseudo_inertia(more))[0] > 0.0
     np.testing.assert_allclose(moved(theta, 0.0, np.zeros(3)), theta, atol=1e-14)
-
-
-def test_a_signal_and_its_derivatives_between_the_samples():
-    stamps = np.arange(0, 4000 * MS, 2 * MS) + 10**9
-    t = (stamps - 10**9) * 1e-9
-    signal = SmoothSignal(Samples(stamps, np.sin(6.0 * t)[:, None]), 20.0, 10**9)
-    at = np.linspace(1.0, 3.0, 97) + 3e-4
-    np.testing.assert_allclose(signal.at(at)[:, 0], np.sin(6.0 * at), atol=2e-3)
-    np.testing.assert_allclose(signal.at(at, 1)[:, 0], 6.0 * np.cos(6.0 * at), atol=2e-2)
-    np.testing.assert_allclose(signal.at(at, 2)[:, 0], -36.0 * np.sin(6.0 * at), atol=0.15)
 
 
 def test_feet_that_measure_the_vertical_force_tell_neither_mass_nor_gain(biped31, model):

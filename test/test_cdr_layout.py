@@ -45,7 +45,7 @@ def assert_says_the_same(fields, row, layout, message):
 
 
 @pytest.mark.parametrize('msgtype', USED_TYPES)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_reads_what_rosbags_wrote(msgtype, data):
     message = data.draw(messages(msgtype))
@@ -58,7 +58,7 @@ def test_reads_what_rosbags_wrote(msgtype, data):
 
 
 @pytest.mark.parametrize('msgtype', USED_TYPES)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_writes_what_rosbags_reads_and_the_same_bytes(msgtype, data):
     template = CdrLayout.of_message(TYPES, msgtype, data.draw(messages(msgtype)))
@@ -76,7 +76,7 @@ def test_writes_what_rosbags_reads_and_the_same_bytes(msgtype, data):
 
 
 @pytest.mark.parametrize('msgtype', USED_TYPES)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_mixed_messages_are_sorted_and_none_is_misread(msgtype, data):
     sent = data.draw(st.lists(messages(msgtype), min_size=1, max_size=5))

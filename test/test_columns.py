@@ -21,13 +21,6 @@ MOST = 300
 """Bytes that the numbers of a report may take for each further instant of a long log."""
 
 
-@pytest.fixture(params=['memory', 'files', 'files for what is not small'], scope='module')
-def columns(request, tmp_path_factory):
-    if request.param == 'memory':
-        return Columns()
-    return Columns(tmp_path_factory.mktemp('columns'), 7, 0 if request.param == 'files' else 300)
-
-
 def test_a_file_is_gone_when_nothing_refers_to_its_rows_any_more(tmp_path):
     columns = Columns(tmp_path, 7, 0)
     rows = columns.by_blocks(100, lambda part: np.arange(100.0)[part])

@@ -184,14 +184,10 @@ def test_results_without_a_verdict_and_of_different_recordings_are_named():
     assert robots == 'These are different robots: g1, go2.'
 
 
-@pytest.fixture(scope='module')
-def result(sound, robot_content, sound_points, tmp_path_factory):
+@pytest.fixture
+def result(sound_desk):
     """Two seconds of the sway, evaluated."""
-    from .command_line import Desk
-
-    desk = Desk(tmp_path_factory.mktemp('result'), sound, robot_content)
-    assert desk.replay().status == 0
-    return desk.results
+    return sound_desk.results
 
 
 def test_the_command_writes_page_tables_and_pictures(result, tmp_path):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.base.conventions import frozen
@@ -13,16 +12,15 @@ from izmp_dynamics.estimation.contact import LEAST_NORM, carrying, landing_speed
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.results.topics import OF_EACH_FOOT, TOPICS
+from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 
 from .pipeline_signals import evaluate
-from .quadruped import LEGS, RADII, rig_of, stand
+from .quadruped import BARE_FEET, FOUR, LEGS, SLOPE, THREE, TROT, rig_of, stand
 
 SQUARE = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])
 FEET = frozen(np.repeat([0, 1], 4), np.int64)  # as a rig's: no other kernel is compiled
 WEIGHT = 300.0
-SLOPE = Rotation.from_euler('yx', [12.0, 7.0], degrees=True).as_matrix()
-FOUR, THREE, TROT = (True,) * 4, (True, True, True, False), (True, False, False, True)
 
 
 def estimate(point, heights=(0.0, 0.0), speeds=(0.0, 0.0), slope=None, force=WEIGHT, ahead=0.05,
@@ -115,11 +113,7 @@ def test_torques_share_the_one_contact_wrench_if_they_can_be_true(pulls, moves, 
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory):
     """The quadruped, whose feet measure nothing."""
-    feet = [
-        {'name': leg, 'sole': f'{leg}_foot', 'radius': radius}
-        for leg, radius in zip(LEGS, RADII.tolist(), strict=True)
-    ]
-    return rig_of(tmp_path_factory.mktemp('quadruped'), feet=feet)
+    return rig_of(tmp_path_factory.mktemp('quadruped'), feet=[*BARE_FEET])
 
 
 def results(rig, stance):
@@ -165,12 +159,8 @@ def test_a_force_sensor_that_falls_silent_is_replaced_at_once_live_as_in_replay(
     stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (many, 1)), slope=SLOPE)
     signals = stance.signals()
     signals['feet[FL]'] = signals['feet[FL]'].select(slice(50))
-    steps = [
-        {name: x.select(slice(k, k + 1)) for name, x in signals.items() if k < len(x)}
-        for k in range(many)
-    ]
     whole = evaluate(Evaluator(rig), [signals])
-    live = evaluate(Evaluator(rig, live=True), steps)
+    live = evaluate(Evaluator(rig, live=True), one_by_one(signals, many))
     load = stance.forces[0] @ stance.normal
     for found in (whole, live):
         feet, silent = found.ground.feet, found.stamps > signals['feet[FL]'].stamps[-1]
@@ -182,6 +172,12 @@ def test_a_force_sensor_that_falls_silent_is_replaced_at_once_live_as_in_replay(
     assert len(one) > 100
     shares = whole.ground.feet.shares[one], live.ground.feet.shares[other]
     np.testing.assert_allclose(*shares, atol=1e-9)
+
+
+def one_by_one(signals, count):
+    """So many messages of each signal, as they come."""
+    for k in range(count):
+        yield {name: x.select(slice(k, k + 1)) for name, x in signals.items() if k < len(x)}
 
 
 def torques_of(stance):
@@ -209,18 +205,13 @@ def crossed(rig):
     return stance, torques_of(stance)
 
 
-def with_efforts(stance, torques):
-    joints = stance.signals()['joints']
-    return stance.signals() | {'efforts': type(joints)(joints.stamps, torques)}
-
-
 def test_torques_give_the_loads_that_statics_leave_open_live_as_in_replay(rig, crossed):
     stance, torques = crossed
     load = stance.forces[0] @ stance.normal
-    signals = with_efforts(stance, torques)
-    steps = [{name: x.select(slice(k, k + 1)) for name, x in signals.items()} for k in range(40)]
-    for evaluator, pieces in ((Evaluator(rig), [signals]), (Evaluator(rig, live=True), steps)):
-        shares = evaluate(evaluator, pieces).ground.feet.shares
+    joints = stance.signals()['joints']
+    signals = stance.signals() | {'efforts': Samples(joints.stamps, torques)}
+    for live, pieces in ((False, [signals]), (True, one_by_one(signals, 40))):
+        shares = evaluate(Evaluator(rig, live=live), pieces).ground.feet.shares
         assert np.isfinite(shares[20:30]).all()
         np.testing.assert_allclose(shares[20:30], [load / load.sum()] * 10, atol=0.03)
     np.testing.assert_allclose(shares.sum(axis=1)[20:30], 1.0)
@@ -287,11 +278,7 @@ def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_a
     stance = stand(rig, np.array([0.05, 0.03]), np.tile(THREE, (40, 1)), slope=SLOPE)
     whole = results(rig, stance)
     topics = [TOPICS[name] for name in OF_EACH_FOOT]
-    signals = stance.signals()
-    steps = [
-        {name: each.select(slice(k, k + 1)) for name, each in signals.items()} for k in range(40)
-    ]
-    pieces = evaluate(Evaluator(rig, live=True), steps)
+    pieces = evaluate(Evaluator(rig, live=True), one_by_one(stance.signals(), 40))
     for topic in topics:
         (values,) = topic.values(whole, rig)
         (live,) = topic.values(pieces, rig)

@@ -165,7 +165,8 @@ def robot(robot_content, tmp_path_factory):
     return load_robot_file(path)
 
 
-def test_protobuf_and_json_give_what_cdr_gives(robot, sound, biped31, tmp_path):
+def test_protobuf_and_json_give_what_cdr_gives(robot, slower, biped31, tmp_path):
+    sound = slower.until(1.2)
     draft = sound.copy()
     for topic in {*TOPICS} - {JOINTS, IMU}:
         draft.drop(topic)

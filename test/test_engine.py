@@ -119,14 +119,15 @@ def test_processes_that_do_not_start_are_one_sentence(monkeypatch):
 def _grow(number):
     """Take more memory than there is for a worker, and keep it; 1 alone does so."""
     if number == 1:
-        taken = bytearray(os.urandom(1_000_000)) * 2000
+        taken = bytearray(os.urandom(1_000_000)) * 1200
         while taken:
             time.sleep(0.01)
     return 10 * number
 
 
-def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on():
+def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on(monkeypatch):
     """Two tasks for one worker: the one that only waits there does not count as killed."""
+    monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
     with connected(Processes(1, memory='1GB'), 2) as client:
         found = dict(outcomes(client, _grow, [1, 2]))
     assert found.pop(1).kind == 'process_lost'

@@ -190,15 +190,15 @@ def inner(*stretches):
     return np.concatenate([stretch[1:-1] for stretch in stretches])
 
 
-@pytest.mark.parametrize('pieces', [1, 7, 1000])
+@pytest.mark.parametrize('pieces', [1, 1000])
 @pytest.mark.parametrize(
     ('before', 'after'),
     [
-        *((times(0, 25), times(25 + pause, 50 + pause)) for pause in (30, 3000, 100_000_000)),
+        *((times(0, 25), times(25 + pause, 50 + pause)) for pause in (30, 100_000_000)),
         (times(0, 22) - YEARS, times(22, 50)),
         (times(0, 2), times(2, 4) - 1800 * SECOND),
     ],
-    ids=['30 s', '3000 s', 'years', 'set to the present', 'set back'],
+    ids=['30 s', 'years', 'set to the present', 'set back'],
 )
 def test_a_pause_and_a_clock_that_is_set_lose_nothing(small, before, after, pieces):
     pieces = min(pieces, 2 * len(before))
@@ -206,16 +206,7 @@ def test_a_pause_and_a_clock_that_is_set_lose_nothing(small, before, after, piec
     np.testing.assert_array_equal(found, inner(before, after))
 
 
-@pytest.mark.parametrize('pieces', [1, 7, 600])
-def test_one_stamp_of_long_ago_costs_no_more_than_itself(small, pieces):
-    stamps = times(0, 30)
-    stamps[200] -= YEARS
-    found, evaluator = instants(small, standing(stamps), pieces)
-    np.testing.assert_array_equal(found, np.delete(times(0, 30), [0, 200, 599]))
-    assert evaluator.faults['joints'][Fault(Reason.STAMP_FAR)] == 1
-
-
-@pytest.mark.parametrize('pieces', [1, 7, 800])
+@pytest.mark.parametrize('pieces', [1, 800])
 def test_two_wrong_stamps_ahead_do_not_push_the_time(small, pieces):
     stamps = times(0, 40)
     stamps[[300, 301]] += 3000 * SECOND

@@ -1,4 +1,4 @@
-"""fleet.html, fleet.json and the table: of ten thousand bags, and of hostile ones."""
+"""fleet.html, fleet.json and the table: of thousands of bags, and of hostile ones."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from .fleet_rows import EVIL, rows_of_many
 from .report_scenarios import bump, standing
 from .requiring import skip_without
 
-BAGS = 10_000
+BAGS = 3_000
 
 
 @pytest.fixture(scope='module')
 def rows():
-    """Rows of ten thousand bags, the worst of which has hostile names."""
+    """Rows of that many bags, the worst of which has hostile names."""
     try:
         page.libraries()
     except MissingDependencyError as error:

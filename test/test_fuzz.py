@@ -4,7 +4,6 @@ import importlib
 import os
 import re
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -32,15 +31,14 @@ def inputs(fuzz_case, sound_bag, tmp_path_factory):
     return fuzz_case.Inputs.of_recording(sound_bag, tmp_path_factory.mktemp('inputs'))
 
 
+@pytest.mark.usefixtures('fuzz_case')
 @pytest.mark.parametrize('options', [[], ['--others']], ids=['replay', 'others'])
-def test_corrupted_files_end_in_results_or_in_a_sentence(sound_bag, options):
-    command = [sys.executable, str(BENCHMARKS / 'fuzz.py'), '--seed', '1', '--cases', str(CASES),
-               '--seconds', str(GENEROUS), '--recording', str(sound_bag), *options]  # fmt: skip
-    path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get('PYTHONPATH')])])
-    environment = os.environ | {'PYTHONPATH': path, 'OMP_NUM_THREADS': '1'}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    numbers = re.findall(r'^\| \w+ ' + 4 * r'\| (\d+) ' + r'\|', done.stdout, re.MULTILINE)
+def test_corrupted_files_end_in_results_or_in_a_sentence(sound_bag, monkeypatch, capsys, options):
+    command = ['fuzz.py', '--seed', '1', '--cases', str(CASES), '--seconds', str(GENEROUS)]
+    monkeypatch.setattr(sys, 'argv', [*command, '--recording', str(sound_bag), *options])
+    status, printed = importlib.import_module('fuzz').main(), capsys.readouterr().out
+    assert status == 0, printed
+    numbers = re.findall(r'^\| \w+ ' + 4 * r'\| (\d+) ' + r'\|', printed, re.MULTILINE)
     cases, complete, usable, refused = (
         sum(map(int, column)) for column in zip(*numbers, strict=True)
     )

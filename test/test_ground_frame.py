@@ -16,7 +16,6 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.feet import Ground
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
@@ -208,10 +207,3 @@ def test_the_name_of_a_link_is_no_frame_that_moves(biped31):
     ground = Ground(source='frame', frame='l_sole', topic='board/pose')
     with raising(ReplayError, 'ground_is_a_link', frame='l_sole'):
         make_rig(dataclasses.replace(biped31, ground=ground))
-
-
-def test_the_height_counts_above_a_link_too(biped31):
-    model = load_model(biped31.urdf_path, biped31.root)
-    R, p = model.frame_pose('l_sole', np.zeros((1, model.dof)))
-    plane = GroundFrame(R, p).plane(0.02)
-    np.testing.assert_allclose(plane.point, p + np.array([0.0, 0.0, 0.02]), atol=1e-12)

@@ -46,13 +46,6 @@ def test_truncation_error_and_transfer_to_the_root(method: str, bound: float) ->
     assert np.abs(state.proper_acceleration - phi).max() <= 2 * error * np.abs(ARM).sum()
 
 
-def test_at_the_root_origin_the_accelerometer_is_phi() -> None:
-    stamps = clock()
-    omega, _, _, force = motion(stamps)
-    state = GyroDifference(np.zeros(3), 0.002).batch(stamps, omega, force)
-    np.testing.assert_array_equal(state.proper_acceleration, force[1:-1])
-
-
 @pytest.mark.parametrize('wild', [np.nan, np.inf, -np.inf, 1e300])
 def test_samples_that_are_not_usable_are_invalid(wild: float) -> None:
     stamps = clock(20)

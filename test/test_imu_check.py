@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.sensing.sensor_check import TOLERANCE, check_accelerometer, check_imu
+from izmp_dynamics.signals.imu import rotations, with_gravity
 
 from .raising import raising
 
@@ -213,3 +214,35 @@ def test_any_direction_within_the_tolerance_passes(direction, share):
     expected = GRAVITY * np.array(direction) / np.linalg.norm(direction)
     off = np.array([share * TOLERANCE * GRAVITY, 0.0, 0.0])
     assert check_accelerometer('a', (expected + off)[None], expected) is None
+
+
+# ---- Gravity and quaternions --------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_gravity_added_back_equals_the_specific_force(seed: int) -> None:
+    """Law: φ = a - g in every frame, with g = (0, 0, -9.81) in the world."""
+    rng = np.random.default_rng(seed)
+    world_R_sensor = Rotation.random(20, random_state=int(rng.integers(2**31)))
+    in_world = rng.normal(size=(20, 3))
+    a = world_R_sensor.inv().apply(in_world)
+    phi = world_R_sensor.inv().apply(in_world - np.array([0.0, 0.0, -9.81]))
+    matrices, _ = rotations(world_R_sensor.as_quat())
+    np.testing.assert_allclose(with_gravity(a, matrices, 9.81), phi, atol=1e-13)
+
+
+def test_quaternions_that_are_none() -> None:
+    quaternions = np.array(
+        [
+            [0.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 1.005],
+            [0.0, 0.0, 0.0, 1.2],
+            [np.nan, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, np.inf],
+        ]
+    )
+    matrices, good = rotations(quaternions)
+    assert list(good) == [True, False, True, False, False, False]
+    np.testing.assert_allclose(matrices[[0, 2]], [np.eye(3)] * 2, atol=1e-15)
+    assert np.isnan(matrices[~good]).all()

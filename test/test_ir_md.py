@@ -7,13 +7,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import NANOSECONDS
-from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
+from izmp_dynamics.dynamics.ir_md import IrMd
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.located import IrMdStage
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.stability.zmp import zero_moment_point
 
 GRAVITY = 9.80665
 AXES = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
@@ -108,44 +107,6 @@ def test_a_shift_of_the_world_moves_the_reference_point_and_nothing_else(model, 
     assert known.sum() >= 3
     np.testing.assert_array_equal(moved.force, wrench.force)
     np.testing.assert_allclose(moved.moment[known], expected.moment[known], rtol=0, atol=1e-8)
-
-
-def test_turning_the_world_about_the_vertical_turns_the_wrench(model):
-    ir_md = IrMd(model, GRAVITY)
-    stamps = sampled(NANOSECONDS, 2e-3)
-    m = motion(model, stamps)
-    wrench = ir_md.batch(stamps, momentum_of(ir_md, m), max_gap=1.0)
-    T = Rotation.from_euler('z', 2.2).as_matrix()
-    turned_momentum = ir_md.momentum(T @ m.R, m.p @ T.T, m.v @ T.T, m.omega, m.q, m.qd)
-    turned = ir_md.batch(stamps, turned_momentum, max_gap=1.0)
-    expected = wrench.transformed(T, np.zeros(3))
-    np.testing.assert_allclose(turned.as_array()[1:-1], expected.as_array()[1:-1], atol=1e-8)
-
-
-def test_a_robot_at_rest_presses_with_its_weight_under_its_com(model):
-    ir_md = IrMd(model, GRAVITY)
-    stamps = sampled(NANOSECONDS, 2e-3)
-    still = np.zeros((len(stamps), 3))
-    q = np.tile(np.random.default_rng(21).uniform(-0.5, 0.5, model.dof), (len(stamps), 1))
-    R = np.tile(Rotation.from_rotvec([0.3, -0.2, 1.0]).as_matrix(), (len(stamps), 1, 1))
-    momentum = ir_md.momentum(R, still + START, still, still, q, 0.0 * q)
-    wrench = ir_md.batch(stamps, momentum, max_gap=1.0)
-    np.testing.assert_allclose(wrench.force[2], [0, 0, model.total_mass * GRAVITY], rtol=1e-12)
-    point = zero_moment_point(wrench, np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
-    np.testing.assert_allclose(point[2, :2], momentum.com[2, :2], atol=1e-9)
-
-
-def test_a_free_body_has_no_contact_wrench(model):
-    """A momentum that only gravity changes: no contact."""
-    ir_md = IrMd(model, GRAVITY)
-    stamps = sampled(NANOSECONDS, 2e-3)
-    t = (stamps - NANOSECONDS)[:, None] / NANOSECONDS
-    com = START + DRIFT * t - 0.5 * AGAINST_GRAVITY * t**2
-    linear = model.total_mass * (DRIFT - AGAINST_GRAVITY * t)
-    spin = np.array([0.2, 0.1, -0.4])
-    momentum = Momentum(linear, np.cross(com, linear) + spin, com)
-    wrench = ir_md.batch(stamps, momentum, max_gap=1.0)
-    np.testing.assert_allclose(wrench.as_array()[1:-1], 0.0, atol=1e-8)
 
 
 def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):

@@ -1,5 +1,7 @@
 """Numbers and flags among the arguments of launch files; without launch itself."""
 
+from functools import partial
+
 import pytest
 
 from izmp_dynamics.bags.writer import BagWriter
@@ -19,35 +21,26 @@ def test_a_second_recording_is_refused_unless_it_may_replace_the_first(tmp_path)
     assert [*place.iterdir()] == before
 
 
-def test_a_number_is_read():
-    assert number('speed', '0.3', float) == 0.3
-    assert number('steps', '20', int) == 20
+NUMBER, WHOLE, FLAG = 'a number is', 'a whole number is', 'true or false is'
 
 
 @pytest.mark.parametrize(
-    ('name', 'text', 'kind', 'needed'),
+    ('read', 'text', 'expected'),
     [
-        ('speed', 'fast', float, 'a number'),
-        ('steps', '2.5', int, 'a whole number'),
-        ('rate', '', float, 'a number'),
+        (partial(number, kind=float), '0.3', 0.3),
+        (partial(number, kind=float), 'fast', NUMBER),
+        (partial(number, kind=float), '', NUMBER),
+        (partial(number, kind=int), '20', 20),
+        (partial(number, kind=int), '2.5', WHOLE),
+        *((flag, text, True) for text in ('true', 'True', '1')),
+        *((flag, text, False) for text in ('false', '0')),
+        *((flag, text, FLAG) for text in ('maybe', '')),
     ],
 )
-def test_what_is_no_number_is_refused_with_the_name_of_the_argument(name, text, kind, needed):
+def test_an_argument_is_read_or_refused_with_its_name(read, text, expected):
+    if not isinstance(expected, str):
+        assert read('speed', text) == expected
+        return
     with pytest.raises(RuntimeError) as refused:
-        number(name, text, kind)
-    assert str(refused.value) == f"The argument {name} is '{text}'; {needed} is needed."
-
-
-@pytest.mark.parametrize(
-    ('text', 'value'),
-    [('true', True), ('True', True), ('1', True), ('false', False), ('0', False)],
-)
-def test_a_flag_is_read(text, value):
-    assert flag('composed', text) is value
-
-
-@pytest.mark.parametrize('text', ['maybe', ''])
-def test_what_is_no_flag_is_refused_with_the_name_of_the_argument(text):
-    with pytest.raises(RuntimeError) as refused:
-        flag('composed', text)
-    assert str(refused.value) == f"The argument composed is '{text}'; true or false is needed."
+        read('speed', text)
+    assert str(refused.value) == f"The argument speed is '{text}'; {expected} needed."

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,7 @@ def _absent(path: Path) -> str:
     return f"There is no URDF file '{path.name}' in '{folder}'; URDFs there: {there}{more}."
 
 
+@lru_cache(maxsize=4)  # robot file, model and report each ask for the same one
 def parse_urdf(data: bytes | str, path: Path | None = None) -> Urdf:
     """Parse the text of a URDF; `path` only serves the messages. Raises as `read_urdf`."""
     name = f"'{path}'" if path else 'The given text'
