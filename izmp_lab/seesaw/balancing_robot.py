@@ -7,7 +7,7 @@ import numpy as np
 from lxml import etree
 
 from izmp_dynamics.base.conventions import Array, frozen
-from izmp_dynamics.base.errors import SimulationError, UnknownNameError
+from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.model.robot_model import RobotModel, load_model
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
@@ -134,14 +134,9 @@ class BalancingRobot:
     torque_limit: Array
 
     def __post_init__(self) -> None:
-        """Freeze copies of the arrays and refuse impossible values."""
+        """Freeze copies of the arrays."""
         for name in ('foot_box', 'posture', 'damping', 'armature', 'torque_limit'):
             object.__setattr__(self, name, frozen(getattr(self, name)))
-        for name in ('damping', 'armature'):
-            if (getattr(self, name) < 0.0).any():
-                raise SimulationError(
-                    f'The {name} of a joint must not be negative.', kind='negative', quantity=name
-                )
 
     @property
     def foot_boxes(self) -> tuple[Array, Array]:

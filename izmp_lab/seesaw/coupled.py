@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.conventions import GRAVITY, Array, cross, skew
-from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
+from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.rotations import quaternion_of_matrix
 from izmp_lab.seesaw.balancing_robot import BalancingRobot
 from izmp_lab.seesaw.board import BoardTerms, Seesaw, board_terms
@@ -61,10 +61,10 @@ class RigidBody:
     def __init__(self, robot: BalancingRobot, gravity: float = GRAVITY) -> None:
         """Build the model."""
         self.pin = _pinocchio()
-        self.robot = robot
         self.model = self.pin.buildModelFromXML(robot.urdf.text, self.pin.JointModelFreeFlyer())
         self.model.gravity.linear = np.array([0.0, 0.0, -gravity])
-        self.columns = np.array([self._column(name) for name in robot.model.joint_names])
+        joints = [self.model.getJointId(name) for name in robot.model.joint_names]
+        self.columns = np.array([self.model.idx_vs[joint] - 6 for joint in joints])
         self.order = np.concatenate([np.arange(6), 6 + self.columns])
         self.soles = [self.model.getFrameId(sole) for sole in robot.soles]
         armature = np.zeros(self.model.nv)
@@ -72,18 +72,6 @@ class RigidBody:
         self.model.armature = armature
         self.data = self.model.createData()
         self.mass = float(self.pin.computeTotalMass(self.model))
-
-    def _column(self, name: str) -> int:
-        joint = self.model.getJointId(name)
-        if joint >= self.model.njoints or self.model.nqs[joint] != 1:
-            raise SimulationError(
-                f"Joint '{name}' of '{self.robot.name}' has not one position in Pinocchio; "
-                'continuous joints need limits here.',
-                kind='joint_without_position',
-                robot=self.robot.name,
-                joint=name,
-            )
-        return int(self.model.idx_vs[joint]) - 6
 
     def terms(self, state: BalanceState) -> BodyTerms:
         """Compute all terms at a state."""
