@@ -205,24 +205,17 @@ REFUSED = {
     # feet and ground
     'an_unknown_sole': (lambda draft, robot: robot['feet'][0].update(sole='left_sole'),
                         'unknown_name', {'denotes': 'link', 'name': 'left_sole'}),
-    'an_unknown_ground': (
-        lambda draft, robot: robot.update(ground={'source': 'frame', 'frame': 'floor'}),
-        'unknown_name', {'denotes': 'link', 'name': 'floor'}),
     'no_feet': (lambda draft, robot: robot.pop('feet'), 'no_feet', {}),
     'a_force_that_is_never_reached': (
         lambda draft, robot: robot.update(ground={'minimum_force': 5000.0}),
         'below_minimum_force', {'minimum_force': 5000.0}),
     # robot file and URDF
-    'an_unknown_root': (lambda draft, robot: robot.update(root='hip'), 'unknown_name',
-                        {'denotes': 'link', 'name': 'hip'}),
     'an_unknown_key': (lambda draft, robot: robot.update(imu_topic='/imu'), 'unknown_key',
                        {'key': 'imu_topic'}),
     'a_sole_in_millimetres': (
         lambda draft, robot: robot['feet'][0].update(
             polygon=[[150, 60], [-90, 60], [-90, -60], [150, -60]]),
         'out_of_range', {'key': 'feet[0].polygon[0][0]', 'value': 150.0}),
-    'a_urdf_that_is_not_there': (lambda draft, robot: robot.update(urdf='absent.urdf'),
-                                 'file_absent', {}),
     'a_sensor_on_a_moving_link': (
         lambda draft, robot: robot['accelerometers'][0].update(frame='l_foot'), 'not_on_root',
         {'signal': 'accelerometers[0]', 'frame': 'l_foot'}),

@@ -94,10 +94,7 @@ def test_a_time_without_values_is_not_bridged():
     found = sampled(series, np.array([-0.1, 0.005, 0.01, 0.1, 0.2, 0.205, 0.3]))
     np.testing.assert_allclose(found, [np.nan, 0.5, 1.0, np.nan, 20.0, 20.5, np.nan])
     assert np.isnan(sampled(Series(np.empty(0), np.empty(0)), np.array([0.0]))).all()
-
-
-def test_values_at_ten_hertz_are_compared_as_well():
-    """Nothing but a gap between them is left out, and not all but what lies on a value."""
+    # At ten hertz only a gap is left out, and not all but what lies on a value.
     time = np.delete(0.1 * np.arange(40), np.arange(20, 25))
     found = sampled(Series(time, 2.0 * time), np.array([0.05, 1.033, 2.2, 3.01]))
     np.testing.assert_allclose(found, [0.1, 2.066, np.nan, 6.02])

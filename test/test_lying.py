@@ -9,7 +9,7 @@ from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_of
 
 from .report_scenarios import HEIGHT, SOLE, assemble, bump, falling, standing
-from .test_events import events, shifted
+from .test_events import events, shifted, unloaded
 
 
 def straddling(duration=8.0, rate=125.0):
@@ -45,18 +45,8 @@ def sunk(evaluation, *spans, share=0.9):
     )
 
 
-def unloaded(evaluation, begin, end):
-    """No foot carries load meanwhile."""
-    aloft = (evaluation.time >= begin) & (evaluation.time < end)
-    feet = tuple(
-        replace(f, loaded=f.loaded & ~aloft, normal_force=np.where(aloft, 0.0, f.normal_force))
-        for f in evaluation.feet
-    )
-    return replace(evaluation, feet=feet)
-
-
 def test_who_lies_on_its_side_fell_though_it_is_more_than_half_as_high():
-    evaluation = unloaded(tipped(straddling(), 4.0), 4.2, 9.0)
+    evaluation = unloaded(tipped(straddling(), 4.0), (4.2, 9.0))
     summary = summary_of(evaluation)
     assert (summary.verdict.state, summary.verdict.reason) == ('fell', 'tilt')
     assert 'from 4.1' in summary.verdict.sentence
@@ -103,7 +93,7 @@ def test_each_fall_is_found_and_when_the_robot_is_up_again():
 
 def test_who_lies_has_neither_excursions_nor_flights_nor_slips_nor_pushes():
     lying = sunk(standing(duration=10.0, offset=bump(7.0, 0.4, 0.4)), (4.0, 30.0))
-    lying = unloaded(shifted(lying, 0, distance=0.05, start=6.0), 8.0, 8.4)
+    lying = unloaded(shifted(lying, 0, distance=0.05, start=6.0), (8.0, 8.4))
     force = np.zeros((len(lying.stamps), 3))
     force[(lying.time >= 7.0) & (lying.time < 7.3), 0] = 80.0
     summary = summary_of(replace(lying, external_force=force))
@@ -117,13 +107,13 @@ def test_who_lies_has_neither_excursions_nor_flights_nor_slips_nor_pushes():
 def test_feet_that_need_not_carry_the_robot_are_not_called_wrong(lies):
     """It lies, or hangs, for half of the time."""
     evaluation = falling(start=5.0) if lies else standing()
-    summary = summary_of(unloaded(evaluation, 5.2, 11.0))
+    summary = summary_of(unloaded(evaluation, (5.2, 11.0)))
     assert summary.measured_over_weight < 0.6
     assert 'mean_foot_force' not in {finding.key for finding in summary.findings}
 
 
 def test_forces_of_a_fall_at_the_end_are_not_called_wrong():
-    summary = summary_of(unloaded(falling(start=2.6, duration=3.0), 2.68, 9.0))
+    summary = summary_of(unloaded(falling(start=2.6, duration=3.0), (2.68, 9.0)))
     assert summary.measured_over_weight < 0.93
     assert 'mean_foot_force' not in {finding.key for finding in summary.findings}
 
