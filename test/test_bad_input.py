@@ -19,8 +19,6 @@ import time
 import numpy as np
 import pytest
 import yaml
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY
@@ -46,7 +44,6 @@ from .bag_surgery import (
     without,
 )
 from .command_line import (
-    Desk,
     Outcome,
     assert_nothing_else,
     assert_refused,
@@ -740,57 +737,3 @@ def test_output_without_a_reader(full):
         )
     assert done.returncode == 1
     assert re.fullmatch(r'izmp: error: .*No space left.*\n' if full else '', done.stderr)
-
-
-# ---- Any numbers --------------------------------------------------------------------------------
-
-LAST = 2 * 10**18  # [ns] stamps end in 2038
-FIELDS = [
-    (JOINTS, 'position'),
-    (IMU, 'angular_velocity'),
-    (IMU, 'linear_acceleration'),
-    (IMU, 'orientation'),
-    (ARRAY[1], 'linear_acceleration'),
-    (GPS, 'point'),
-    (LEFT, 'wrench.force'),
-    (RIGHT, 'wrench.torque'),
-]
-numbers = st.one_of(
-    st.sampled_from([0.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 1e18, 1e5]), st.floats()
-)
-
-
-@st.composite
-def corruptions(draw):
-    """A stretch of one column, of its stamps, or of a whole field that takes another value."""
-    topic, path = draw(st.sampled_from(FIELDS))
-    start, length = draw(st.integers(0, 999)), draw(st.sampled_from([1, 2, 3, 10, 100, 1000]))
-    rows = slice(start, start + length)
-    if draw(st.booleans()):
-        return topic, path, (rows, draw(st.integers(0, 2))), draw(numbers)
-    if draw(st.booleans()):
-        return topic, path, (rows,), draw(numbers)
-    return topic, STAMP, (rows,), draw(st.integers(-YEAR, LAST))
-
-
-def test_any_numbers_end_in_a_sentence_or_in_whole_results(
-    sound, robot_yaml, sound_points, tmp_path_factory
-):
-    @settings(max_examples=5, phases=(Phase.reuse, Phase.generate))  # shrinking takes too long
-    @given(st.lists(corruptions(), min_size=1, max_size=4))
-    def corrupt(changes):
-        draft = sound.copy()
-        for topic, path, place, value in changes:
-            numbers = draft[topic][path]
-            numbers[place] = np.clip(numbers[place] + value, 0, LAST) if STAMP in path else value
-        desk = Desk(tmp_path_factory.mktemp('numbers'), draft, robot_yaml)
-        checked, replayed = desk.check(), desk.replay()
-        assert checked.status == replayed.status
-        if replayed.status == 0:
-            assert_whole(desk, replayed)
-        else:
-            assert_refused(replayed)
-        assert_nothing_else(desk)
-        shutil.rmtree(desk.folder)
-
-    corrupt()
