@@ -110,6 +110,24 @@ def test_what_cannot_be_configured_stays_unconfigured_until_it_can(make, tmp_pat
     assert node.robot.acd.method == node.get_parameter('acd.method').value == 'central'
 
 
+def test_a_transition_that_the_state_does_not_allow_is_answered(make):
+    """Where rclpy raises an error."""
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    node = make('mr_ad', autostart=False)
+    (service,) = [each for each in node.services if each.srv_name.endswith('/change_state')]
+
+    def change(number):
+        request = ChangeState.Request(transition=Transition(id=number))
+        return service.callback(request, ChangeState.Response()).success
+
+    assert not change(Transition.TRANSITION_ACTIVATE)
+    assert change(Transition.TRANSITION_CONFIGURE)
+    assert not change(Transition.TRANSITION_CONFIGURE)
+    assert change(Transition.TRANSITION_ACTIVATE)
+
+
 def test_new_settings_compile_while_messages_are_taken(make, monkeypatch):
     node, free = make('acd'), []
 

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_filter
 
+from izmp_dynamics.model.method import Filter
+from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.noise_propagation import (
     gain_of,
     matched_weights,
     quantised_second,
     quotient_weights,
 )
+from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.noise import noise_floor
 from izmp_dynamics.signals.matched_filter import (
     MatchedStream,
@@ -20,6 +23,9 @@ from izmp_dynamics.signals.matched_filter import (
     kernel_weights,
     matched_means,
 )
+from izmp_dynamics.signals.samples import Samples
+
+from .pipeline_signals import evaluate, ticks
 
 MS = 1_000_000
 START = 1_600_000_000_000 * MS
@@ -189,3 +195,38 @@ def test_a_missing_number_costs_its_column_alone_and_no_more_than_its_window():
     assert found[0] == pytest.approx(whole[0], rel=0.01)
     assert found[1] == pytest.approx(whole[1], rel=1e-12)
     assert np.isnan(found[2])
+
+
+PERIOD = 1.0 / 60.0
+BESIDE_THE_PELVIS = ('l_hip_pitch', 'r_hip_pitch', 'waist_pitch')
+
+
+def marker_pose(rig, angle):
+    """Signals of a robot that stands, and whose pelvis seems to be pitched by angles (T,)."""
+    stamps, nothing = ticks((len(angle) + 0.5) * PERIOD, PERIOD)[: len(angle)], 0.0 * angle
+    q = np.zeros((len(angle), rig.model.dof))
+    q[:, [rig.model.joint_names.index(name) for name in BESIDE_THE_PELVIS]] = -angle[:, None]
+    omega = np.stack([nothing, np.gradient(angle, PERIOD), nothing], axis=1)
+    up = np.stack([-np.sin(angle), nothing, np.cos(angle)], axis=1)
+    imu = np.hstack([omega @ rig.imu.R, rig.robot.gravity * up @ rig.imu.R])
+    level = np.stack([nothing, np.sin(angle / 2.0), nothing, np.cos(angle / 2.0)], axis=1)
+    signals = {'joints': q, 'imu': imu, 'orientation': level, 'position': 0.0 * up}
+    return {name: Samples(stamps, values) for name, values in signals.items()}
+
+
+def test_of_a_marker_pose_at_60_hz_mr_ad_is_worse_raw_and_better_filtered(biped31):
+    """Than IR-MD: scatter of the force."""
+    feet = tuple(dataclasses.replace(foot, wrench=None) for foot in biped31.feet)
+    rates = dataclasses.replace(biped31.rates, bus=60.0)
+    robot = dataclasses.replace(biped31, accelerometers=(), feet=feet, rates=rates)
+    angle = np.radians(0.05) * np.random.default_rng(0).normal(size=300)
+
+    def scatter(half_width):
+        rig = make_rig(dataclasses.replace(robot, filter=Filter(half_width=half_width)))
+        wrenches = evaluate(Evaluator(rig), [marker_pose(rig, angle)]).wrenches
+        return [np.nanstd(wrenches[name][:, 0]) for name in ('mr_ad', 'ir_md')]
+
+    raw, smooth = scatter(None), scatter(2.0 * PERIOD)
+    assert raw[0] > 4.0 * raw[1]
+    assert smooth[0] < 0.7 * smooth[1]
+    assert smooth[0] < 0.05 * raw[0]

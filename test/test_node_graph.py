@@ -448,6 +448,18 @@ def odometry_covariances(graph):
     return pose, twist
 
 
+def test_the_mounting_of_an_imu_without_a_stated_frame_is_learned_by_all(
+    short_bag, robot_yaml, tmp_path
+):
+    path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path))) as graph:
+        nodes = [graph.node(name) for name in ('angular_acceleration', 'localizer', 'izmp')]
+        assert all('imu' in node.sensors.frames.unknown for node in nodes)
+        graph.play(short_bag)
+        assert all(node.sensors.frames.make().imu.p.any() for node in nodes)
+        assert len(graph.messages['/mr_ad/izmp']) > 100
+
+
 def test_odometry_of_a_link_that_moves_against_the_root_is_refused_every_time(
     robot_yaml, tmp_path
 ):

@@ -354,9 +354,9 @@ def test_no_file_names_a_folder_of_somebodys_computer():
 
 
 def collected(require):
-    """Collect one small file of tests in a process of its own."""
+    """Collect the tests of this file in a process of its own."""
     return subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '--collect-only', 'test/test_zmp.py'],
+        [sys.executable, '-m', 'pytest', '-q', '--collect-only', __file__],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, 'IZMP_REQUIRE': require},
     )  # fmt: skip
 
