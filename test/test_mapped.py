@@ -307,15 +307,16 @@ def test_a_counter_dates_messages_by_what_it_advances():
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
 
 
-@pytest.mark.parametrize(('unit', 'certain'), [(1e-2, True), (5e-4, False)])
-def test_a_counter_with_another_unit_is_found(mapped, unit, certain):
-    """By the time of recording; where no simulation is so slow or fast, there is no verdict."""
+@pytest.mark.parametrize('unit', [1e-2, 5e-4])
+def test_a_counter_with_another_unit_is_found(mapped, unit):
+    """By the time of recording; a simulation may run so slowly or fast, so it is a warning."""
     robot, bag = mapped
     tick = {'clock': f'tick * {unit}'}
     result = check(bag, robot(tick, tick))
     (found,) = (each for each in result.findings if each.kind == 'clock_unit')
     assert 'clock: tick * 0.001?' in found.remedy
-    assert (found.sentence in result.no_verdict) == certain
+    assert found.level == 'warning'
+    assert found.sentence not in result.no_verdict
 
 
 def test_a_counter_and_the_time_of_recording_are_clocks(mapped, sound_results):

@@ -4,7 +4,7 @@ A choice takes some parts of the motion and the blocks of data that it may see. 
 is what is estimated in the end; without one part and its blocks it predicts that part, so that the
 errors which a report states are those of motion that chose nothing (nested cross-validation).
 Where sets of groups are chosen without a part, they are judged by what the others predict of each
-other.
+other. A low-pass of force sensors is not chosen here: `calibrate` begins with that of a replay.
 
 An item (the delays, a bias, the offsets of a foot, …) stays if it is significant, and if motion
 that was held out is described worse without it by more than can matter. Significance alone does

@@ -4,9 +4,10 @@ The feet together measure the force that the motion requires, mass times specifi
 CoP is where the IZMP is. The delay, or the time constant, at which both differ least, each
 component weighed by what is left of it, is taken into account where the components, and parts of
 the time, agree on it within `SURE`. The CoP of each part of the time must come closer to the IZMP
-by the value that the others show. Of both the one counts that leaves less: drivers that smooth
-forces are late in slow changes by their time constant, and less in fast ones. All pass the filter
-of the trial, and then that of the results.
+by the value that the others show. Of both, where both are sure, the one counts that leaves less:
+drivers that smooth forces are late in slow changes by their time constant, and less in fast ones,
+so slow motion alone hardly tells them apart. All pass the filter of the trial, and then that of
+the results.
 """
 
 from collections.abc import Sequence
@@ -34,6 +35,9 @@ STEP = 1e7
 
 PARTS = 4
 """Of the time; each is left out once, and so is each component of the force."""
+
+LEAST = PARTS * len(DELAYS)
+"""Instants that are needed."""
 
 SURE = 3.0
 """Standard deviations from which on a delay is one [-]."""
@@ -64,6 +68,12 @@ class LateForces:
     cost: float
 
     @property
+    def sure(self) -> bool:
+        """Whether there surely is such a thing."""
+        better = self.before > LATE_GAP and self.after < BETTER * self.before
+        return better and self.value > SURE * self.sigma
+
+    @property
     def what(self) -> str:
         """What was found, as the beginning of a sentence."""
         size = f'{1e3 * self.value:.0f} ± {1e3 * self.sigma:.0f} ms'
@@ -71,7 +81,7 @@ class LateForces:
             return f'The force sensors are {size} late'
         cutoff = 1.0 / (2.0 * np.pi * self.value)
         return (
-            f'The force sensors are late by a low-pass of first order with a time constant of '
+            f'The force sensors are late as by a low-pass of first order with a time constant of '
             f'{size} ({cutoff:.1f} Hz)'
         )
 
@@ -120,24 +130,29 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
     if not parts:
         return None
     feet = _Feet.of(parts, half_width, max_gap)
-    if len(feet.stamps) < PARTS * len(DELAYS):
+    if len(feet.stamps) < LEAST:
         return None
-    rows = np.array_split(np.arange(len(feet.stamps)), PARTS)
     now = feet.motion - feet.measured('delay', 0.0)
-    before = float(np.sqrt(np.mean([np.nanvar(now[k, 3:], axis=0).sum() for k in rows])))
-    if before <= LATE_GAP:
+    apart = now[finite_rows(now), 3:]
+    if len(apart) < LEAST or np.sqrt(apart.var(axis=0).sum()) <= LATE_GAP:
         return None
-    squares = {}
-    for setting, values in TRIED.items():
-        off = [feet.motion - feet.measured(setting, value) for value in values.tolist()]
-        squares[setting] = np.array([[np.nanvar(each[k], axis=0) for each in off] for k in rows])
+    off = {
+        setting: np.stack([feet.motion - feet.measured(setting, v) for v in values.tolist()])
+        for setting, values in TRIED.items()
+    }
+    known = np.isfinite(np.concatenate([*off.values()])).all(axis=(0, 2))  # whatever is tried
+    if np.count_nonzero(known) < LEAST:
+        return None
+    rows = np.array_split(np.flatnonzero(known), PARTS)
+    squares = {
+        setting: np.stack([each[:, some].var(axis=1) for some in rows])
+        for setting, each in off.items()
+    }
     least = np.min([each.mean(axis=0).min(axis=0) for each in squares.values()], axis=0)
-    known = least > 0.0  # a component without any error, as simulated ones are, says nothing
-    weights = np.divide(1.0, least, out=np.zeros_like(least), where=known)
-    found = [_estimated(each, before, squares[each], weights) for each in TRIED]
-    found = [each for each in found if each.value > 0.0 and each.after < BETTER * before]
-    sure = any(each.value > SURE * each.sigma for each in found)
-    return min(found, key=lambda each: each.cost) if sure else None
+    exact = least > 0.0  # a component without any error, as simulated ones are, says nothing
+    weights = np.divide(1.0, least, out=np.zeros_like(least), where=exact)
+    found = (_estimated(each, squares[each], weights) for each in TRIED)
+    return min((each for each in found if each.sure), key=lambda each: each.cost, default=None)
 
 
 @dataclass(frozen=True)
@@ -218,7 +233,7 @@ class _Feet:
         return np.hstack(level)[:, :5]
 
 
-def _estimated(setting: str, before: float, squares: Array, weights: Array) -> LateForces:
+def _estimated(setting: str, squares: Array, weights: Array) -> LateForces:
     """The value that fits best, NaN if it is beyond those tried.
 
     Its standard deviation is that of one part, or one component, by the jackknife: parts that
@@ -226,7 +241,6 @@ def _estimated(setting: str, before: float, squares: Array, weights: Array) -> L
 
     Args:
         setting: what is tried.
-        before: `LateForces.before`.
         squares: (P, D, m) of what is left in each part of the time and component.
         weights: (m,) of the components.
     """
@@ -240,6 +254,7 @@ def _estimated(setting: str, before: float, squares: Array, weights: Array) -> L
     ]
     spread = [np.sqrt(len(some) * (len(some) - 1.0)) * np.std(some) for some in left_out]
     total, apart = costs.mean(axis=0).sum(axis=1), squares[:, :, 3:].sum(axis=2)
+    before = float(np.sqrt(apart[:, np.argmin(np.abs(values))].mean()))
     pairs = zip(left_out[0], [values] * PARTS, apart, strict=True)
     after = float(np.sqrt(np.mean([np.interp(*pair) for pair in pairs])))
     best, sigma = round(_least(values, total), 4), float(np.hypot(*spread))

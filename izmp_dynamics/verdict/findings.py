@@ -40,8 +40,8 @@ OF_TRACKS = ('noisy', 'biased', 'crossings', 'no_value', 'mean_force')
 """Kinds of findings about a track."""
 
 FORBIDDING = (
-    'beyond_limits', 'carries_in_air', 'clock_unit', 'constant', 'dead_contact', 'feet_exchanged',
-    'foot_pulls', 'foot_scale', 'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged',
+    'beyond_limits', 'carries_in_air', 'constant', 'dead_contact', 'feet_exchanged', 'foot_pulls',
+    'foot_scale', 'foot_unit', 'forces_contradict', 'imu_turned', 'legs_exchanged',
     'mean_foot_force', 'no_inertial', 'sole_off', 'tilted_force', 'unit_turned', 'units_exchanged',
 )  # fmt: skip
 """Kinds of findings with which no verdict can be true."""

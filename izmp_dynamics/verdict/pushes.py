@@ -16,7 +16,7 @@ from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, means_of, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
-from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.scene import LANDING, Scene
 from izmp_dynamics.verdict.timeline import Mask
 
 MOST_OFF = 0.25
@@ -249,7 +249,8 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
         found, events, sizes.tolist(), stands_out.tolist(), lines, places, strict=True
     ):
         rows = slice(*event)
-        is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows])
+        brief = push.duration < LANDING + 2.0 * half_width
+        is_push = large and not _is_of_contact(force[rows], gap.exchanged[rows], brief)
         # only of a push it is known that it is constant
         ahead, left, up = push.force.tolist() if is_push else map(mean, force[rows].T)
         one = PushStatistics(
@@ -334,15 +335,17 @@ def _between_halves(force: Array) -> float:
     return float(np.linalg.norm(one - other)) / 2.0
 
 
-def _is_of_contact(force: Array, exchanged: Mask) -> bool:
+def _is_of_contact(force: Array, exchanged: Mask, brief: bool) -> bool:
     """Whether a force (T, 3) is vertical and mostly there while load is exchanged (T,).
 
-    A foot that lands hard shakes structure and sensors: what is left over is no push.
+    A foot that lands hard shakes structure and sensors: what is left over is no push. Of what is
+    no longer than that, most of the impulse must be there; what is longer must be smaller else.
     """
     known = finite_rows(force)
     forward, left, up = force[known].sum(axis=0)
-    calm = force[known & ~exchanged, 2].sum()
-    return bool(abs(up) > np.hypot(forward, left) and abs(calm) <= 0.5 * abs(up))
+    calm = force[known & ~exchanged, 2]
+    share = 1.0 if brief else len(calm) / max(1, int(known.sum()))
+    return bool(abs(up) > np.hypot(forward, left) and abs(calm.sum()) <= 0.5 * share * abs(up))
 
 
 def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
