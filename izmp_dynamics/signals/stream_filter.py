@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.signals.buffer import SampleBuffer, pair
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
@@ -132,7 +132,7 @@ class Undone(DelayedFilter):
 
 
 def undone(samples: Samples, correction: Correction, reach: float) -> Samples:
-    """Do so with all samples (T, m) at once; those at the ends and at gaps are left out.
+    """Do so with all samples (T, m) at once; at the ends and at gaps they stay.
 
     Args:
         samples: with increasing stamps.
@@ -143,5 +143,4 @@ def undone(samples: Samples, correction: Correction, reach: float) -> Samples:
         return samples
     stream = Undone(correction, samples.values.shape[1], reach)
     values = np.concatenate([stream.extend(samples.stamps, samples.values), stream.flush()])
-    known = finite_rows(values)
-    return Samples(samples.stamps[known], values[known])
+    return Samples(samples.stamps, np.where(np.isfinite(values), values, samples.values))
