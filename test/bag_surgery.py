@@ -142,7 +142,7 @@ class Draft:
         self.parts.extend(parts)
 
     def low_passed(self, topics, seconds):
-        """A copy whose wrenches have passed a low-pass of first order, as some drivers' do."""
+        """A copy whose wrenches have passed a first-order low-pass, as some drivers' do."""
         late = self.copy()
         for topic in topics:
             step = np.median(np.diff(late[topic].stamps)) / SECOND

@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stream import SampleStream
-from izmp_dynamics.signals.stream_filter import Undone
+from izmp_dynamics.signals.stream_filter import LagCompensation
 
 from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
 
@@ -170,6 +170,6 @@ def test_a_stuck_value_is_not_known_at_the_instants_that_take_it(delay):
 
 def test_across_a_gap_the_angular_velocity_is_not_known():
     stamps = np.array([0, 10, 20, 500, 510, 520]) * MS
-    stream = Undone(Correction(gyroscope_delay=15 * MS), 6, reach=0.05)
+    stream = LagCompensation(Correction(gyroscope_delay=15 * MS), 6, reach=0.05)
     found = np.concatenate([stream.extend(stamps, np.ones((6, 6))), stream.flush()])
     assert np.isfinite(found[:, 0]).tolist() == [True, False, False, True, False, False]

@@ -40,9 +40,6 @@ CUTOFF = 10.0
 POSE_CUTOFF = 3.0
 """The same where the IMU is derived from a pose, whose noise is differentiated twice [Hz]."""
 
-ESTIMATED = ('delay',)
-"""What makes force sensors late and is estimated with all else: that of a replay is no start."""
-
 Progress = Callable[[float], None]
 
 
@@ -103,8 +100,8 @@ def estimate_corrections(
         trial = Trial.of(replayed)
         chosen_filter(replayed, trial)  # nodes do not choose one
         late = adopt_delay(replayed, trial)
-    if late is not None and late.setting not in ESTIMATED and 'delays' in (wanted or GROUPS):
-        turned = turned.with_wrenches(**{late.setting: late.value})
+    if late and late.setting == 'time_constant' and 'delays' in (wanted or GROUPS):
+        turned = turned.with_wrenches(time_constant=late.value)  # delays are estimated below
         notes.append(f'{late.what}. That is corrected first.')
     if turned != robot:
         robot, original = turned, segments

@@ -38,7 +38,7 @@ from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.imu import rotations
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import undone
+from izmp_dynamics.signals.stream_filter import compensated
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
@@ -164,10 +164,10 @@ def cut_segments(rig: Rig, signals: Mapping[str, Samples]) -> tuple[Segment, ...
     joints = _usable(signals.get('joints'), Correction(), whole=False)
     read = _derived(rig, signals) if rig.robot.imu.from_position else signals.get('imu')
     imu = _usable(read, rig.imu.correction, LARGEST_MOTION)
-    imu = undone(imu, rig.imu.correction, LONGEST_GAP)
+    imu = compensated(imu, rig.imu.correction, LONGEST_GAP)
     load = LARGEST_LOAD * rig.model.total_mass * rig.robot.gravity
     feet = {
-        foot.name: undone(
+        foot.name: compensated(
             _usable(signals.get(f'feet[{foot.name}]'), foot.correction, load),
             foot.correction,
             LONGEST_GAP,

@@ -1,4 +1,4 @@
-"""By how much force sensors are late, and how: by a delay, or by a low-pass of first order.
+"""By how much force sensors are late, and how: by a delay, or by a first-order low-pass.
 
 The feet together measure the force that the motion requires, mass times specific force, and the
 CoP is where the IZMP is. The delay, or the time constant, at which both differ least, each
@@ -52,7 +52,7 @@ class LateForces:
 
     Attributes:
         setting: 'delay': their stamps are later than the instants that were measured;
-            'time_constant': a low-pass of first order makes slow changes late by that.
+            'time_constant': a first-order low-pass makes slow changes late by that.
         value: of it [s].
         sigma: its standard deviation [s].
         before: distance of IZMP and CoP (RMS about its mean) [m].
@@ -81,7 +81,7 @@ class LateForces:
             return f'The force sensors are {size} late'
         cutoff = 1.0 / (2.0 * np.pi * self.value)
         return (
-            f'The force sensors are late as by a low-pass of first order with a time constant of '
+            f'The force sensors are late as by a first-order low-pass with a time constant of '
             f'{size} ({cutoff:.1f} Hz)'
         )
 

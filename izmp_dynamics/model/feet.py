@@ -89,7 +89,7 @@ class FootWrench:
     )  # fmt: skip
     delay: float | None = delay_setting(None)
     time_constant: float | None = setting(
-        'of a low-pass of first order that its driver applies, 1/(2π) of its cut-off frequency: '
+        'of a first-order low-pass that its driver applies, 1/(2π) of its cut-off frequency: '
         '0.053 for 3 Hz; it is undone',
         default=None, unit='s', lower=0.0, upper=0.2, hint='seconds, not milliseconds',
     )  # fmt: skip

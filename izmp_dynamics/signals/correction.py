@@ -21,8 +21,8 @@ class Correction:
         offset: (m,) reading where there is nothing to measure; None: zero.
         matrix: (m, m); None: identity.
         gyroscope_delay: of an IMU's gyroscope, beyond `delay` [ns].
-        time_constant: of a low-pass of first order that the values have passed [ns]. Both are
-            taken out by `stream_filter.Undone`, as that needs the samples before or after.
+        time_constant: of a first-order low-pass that the values have passed [ns]. Both
+            are left to `stream_filter.LagCompensation`, which has the samples before and after.
     """
 
     delay: int = 0

@@ -15,7 +15,7 @@ from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import DelayedFilter, Undone
+from izmp_dynamics.signals.stream_filter import DelayedFilter, LagCompensation
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
@@ -286,7 +286,7 @@ class SampleStream:
             )
         before, after = self._correction.around
         if before or after:
-            self._filter = Undone(self._correction, self._width, reach, self._filter)
+            self._filter = LagCompensation(self._correction, self._width, reach, self._filter)
         self.period, self.buffer.reach = period, reach
         spread = filter_spread(self._half_width, period)
         spreads = spread + after / NANOSECONDS, spread + before / NANOSECONDS

@@ -1,4 +1,4 @@
-"""Filters of a stream that arrives in pieces: what those share that look ahead, and one."""
+"""Filters of a stream that arrives in pieces: what all share that look ahead, and one for lags."""
 
 from abc import ABC, abstractmethod
 
@@ -63,13 +63,13 @@ GYROSCOPE = slice(0, 3)
 """Its columns in a sample of the IMU."""
 
 
-class Undone(DelayedFilter):
-    """Takes out what needs the samples before or after: a late gyroscope, a low-pass.
+class LagCompensation(DelayedFilter):
+    """Compensates lags that need the samples before or after: a late gyroscope, a low-pass.
 
     A gyroscope that is later than the accelerometer in the same messages: each sample gets the
     angular velocity of its own instant, interpolated between the messages around the later stamp
-    that it has. A low-pass of first order of time constant τ: values y become y + τ ẏ. Then comes
-    the filter of the stream, if there is one.
+    that it has. A first-order low-pass of time constant τ, 1/(1 + τ s): values y become y + τ ẏ.
+    Then comes the filter of the stream, if there is one.
 
     Args:
         correction: of the sensor, which states them.
@@ -131,8 +131,8 @@ class Undone(DelayedFilter):
         return pair(instants, self._stamps, self._values, self._reach).values
 
 
-def undone(samples: Samples, correction: Correction, reach: float) -> Samples:
-    """Do so with all samples (T, m) at once; at the ends and at gaps they stay.
+def compensated(samples: Samples, correction: Correction, reach: float) -> Samples:
+    """Compensate the lags of all samples (T, m) at once; at the ends and at gaps they stay.
 
     Args:
         samples: with increasing stamps.
@@ -141,6 +141,6 @@ def undone(samples: Samples, correction: Correction, reach: float) -> Samples:
     """
     if not any(correction.around):
         return samples
-    stream = Undone(correction, samples.values.shape[1], reach)
+    stream = LagCompensation(correction, samples.values.shape[1], reach)
     values = np.concatenate([stream.extend(samples.stamps, samples.values), stream.flush()])
     return Samples(samples.stamps, np.where(np.isfinite(values), values, samples.values))
