@@ -27,7 +27,6 @@ def assert_axes_have_units_and_room(results, with_names):
         for picture in results.pictures:
             with drawing():
                 canvas = picture.draw(width)
-                canvas.draw_without_rendering()
                 box = canvas.get_tightbbox()
             for ax in canvas.axes:
                 labels = ax.get_xlabel(), ax.get_ylabel()

@@ -236,7 +236,7 @@ def _planned(file: RobotFile, robot: Robot, trial: Trial) -> PlannedWalk:
     return _plan(file, tuple(robot.posture.items()), trial.parameters(robot.height))
 
 
-@lru_cache(maxsize=8)  # runs that follow each other score, track and execute one walk
+@lru_cache(maxsize=16)  # figures score, track and execute the same walks
 def _plan(
     file: RobotFile, posture: tuple[tuple[str, float], ...], parameters: WalkParameters
 ) -> PlannedWalk:
