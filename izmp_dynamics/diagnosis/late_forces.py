@@ -1,4 +1,4 @@
-"""By how much force sensors are late, and how: by a delay, or by a first-order low-pass.
+"""The lag of force sensors: a delay, or a first-order low-pass.
 
 The feet together measure the force that the motion requires, mass times specific force, and the
 CoP is where the IZMP is. The delay, or the time constant, at which both differ least, each
@@ -81,7 +81,7 @@ class LateForces:
             return f'The force sensors are {size} late'
         cutoff = 1.0 / (2.0 * np.pi * self.value)
         return (
-            f'The force sensors are late as by a first-order low-pass with a time constant of '
+            'The force sensors have the lag of a first-order low-pass with a time constant of '
             f'{size} ({cutoff:.1f} Hz)'
         )
 
