@@ -124,6 +124,10 @@ def test_units_that_agree_with_the_joints_change_nothing_and_replace_their_deriv
     for given in (state, wrong):
         wrench, _ = mr_ad.of_states(given[None], motions)
         np.testing.assert_allclose(wrench, expected, rtol=0, atol=1e-9)
+    mr_ad.levers[:] = 1e9
+    motions[0, model.mount('trunk').body - 1, 6:] += 10.0  # neck and shoulders know better
+    wrench, _ = mr_ad.of_states(wrong[None], motions)
+    np.testing.assert_allclose(wrench, expected, rtol=0, atol=1e-4)
     silent, _ = mr_ad.of_states(state[None], np.full_like(motions, np.nan))
     np.testing.assert_array_equal(silent, expected)
 

@@ -14,6 +14,7 @@ from izmp_dynamics.base.vectors import (
     Vector,
     add,
     cross,
+    dot,
     rotate,
     rotate_back,
     scale,
@@ -132,27 +133,38 @@ def mr_ad(joints: Indices, bodies: Array, state: Array, work: Array, out: Array)
 
 @kernel
 def mr_ad_with_units(
-    joints: Indices, bodies: Array, carried: Indices, states: Array, motions: Array, out: Array
+    joints: Indices,
+    bodies: Array,
+    carried: Indices,
+    levers: Array,
+    states: Array,
+    motions: Array,
+    out: Array,
 ) -> None:
     """Evaluate MR-AD where some bodies carry units that measure their own motion.
 
     The recursion of eqs. 15–20 goes outwards from the root. Where a unit knows φ, ω and ω̇ of its
     body, these replace those of the recursion, which goes on from there: the joints between the
-    root and the body then give its pose alone.
+    root and the body then give its pose alone. See `_by_neighbours` for ω̇.
 
     Args:
         joints: (B, 3) int64, see `body_layout`.
         bodies: (B, 24), see `body_layout`.
         carried: (B,) int64 which unit each body carries; -1: none.
+        levers: (S,) see `_by_neighbours`.
         states: (T, 9 + 3n) as `mr_ad` takes them.
         motions: (T, S, 9) φ of the body's origin, ω and ω̇ by each unit, in the axes of its body;
             one that is not finite counts as not measured.
         out: (T, 9) as that of `mr_ad`.
     """
     n = (states.shape[1] - ROOT) // 3
-    work = np.empty((joints.shape[0], WORK))
+    work, measured = np.empty((joints.shape[0], WORK)), np.empty((len(levers), ROOT))
+    information = np.empty((joints.shape[0], 4, 3))
     for t in range(len(states)):
         state = states[t]
+        measured[:] = motions[t]
+        if levers.any():
+            _by_neighbours(joints, bodies, carried, levers, state, measured, work, information)
         for k in range(9):
             out[t, k] = 0.0
         _start(state, ROOT, work[0])
@@ -166,14 +178,85 @@ def mr_ad_with_units(
             own = work[i]
             accelerate(revolute, bodies[i], turned, qd, qdd, work[joints[i, PARENT]], own)
             if carried[i] >= 0:
-                measured, total = motions[t, carried[i]], 0.0
-                for m in range(ROOT):
-                    total += measured[m]
-                if np.isfinite(total):
-                    store(own, MOTION, rotate(own, vector(measured, 0)))
-                    store(own, OMEGA, rotate(own, vector(measured, 3)))
-                    store(own, OMEGA_DOT, rotate(own, vector(measured, 6)))
+                _take(measured[carried[i]], own)
             add_wrench(bodies[i], own, out[t])
+
+
+@inlined
+def _take(measured: Array, own: Array) -> bool:
+    """Replace φ, ω and ω̇ of a body by those of its unit (9,), if all are known."""
+    total = 0.0
+    for m in range(ROOT):
+        total += measured[m]
+    if not np.isfinite(total):
+        return False
+    store(own, MOTION, rotate(own, vector(measured, 0)))
+    store(own, OMEGA, rotate(own, vector(measured, 3)))
+    store(own, OMEGA_DOT, rotate(own, vector(measured, 6)))
+    return True
+
+
+@kernel
+def _by_neighbours(
+    joints: Indices,
+    bodies: Array,
+    carried: Indices,
+    levers: Array,
+    state: Array,
+    motions: Array,
+    work: Array,
+    information: Array,
+) -> None:
+    """Improve ω̇ of bodies by the accelerometers of units beyond their revolute joints.
+
+    The origin of such a neighbour is a point r of the body as well, so its φ is that of a further
+    accelerometer there (eq. 23): ω̇ × r = φ(r) − φ − ω × (ω × r). With w, the variance of ω̇ by
+    the gyroscope over that of a difference of two φ, the least squares of both are
+
+        (1 + w Σ (r² − r rᵀ)) ω̇ = ω̇_gyro + w Σ r × (φ(r) − φ − ω × (ω × r))
+
+    Args:
+        joints: (B, 3) int64, see `body_layout`.
+        bodies: (B, 24), see `body_layout`.
+        carried: (B,) int64 which unit each body carries; -1: none.
+        levers: (S,) w of each unit [1/m²]; 0: its ω̇ stays.
+        state: (9 + 3n,) as `mr_ad` takes it; only q counts.
+        motions: (S, 9) of the units; its ω̇ is changed.
+        work: (B, 21) work space.
+        information: (B, 4, 3) work space.
+    """
+    _start(state, ROOT, work[0])
+    for i in range(1, joints.shape[0]):
+        k, parent = carried[i], joints[i, PARENT]
+        q = bodies[i, MULTIPLIER] * state[ROOT + joints[i, DRIVER]] + bodies[i, OFFSET]
+        own, above = work[i], work[parent]
+        r = place(joints[i], bodies[i], q, above, own)
+        information[i] = 0.0
+        for m in range(3):
+            information[i, m, m] = 1.0
+        own[MOTION] = np.nan
+        if k < 0 or not _take(motions[k], own):
+            continue
+        store(information[i, 3], 0, vector(own, OMEGA_DOT))
+        above_k = carried[parent]
+        if above_k < 0 or joints[i, KIND] != REVOLUTE or not np.isfinite(above[MOTION]):
+            continue
+        w, omega = levers[above_k], vector(above, OMEGA)
+        felt = add(vector(own, MOTION), scale(-1.0, vector(above, MOTION)))
+        turns = cross(r, add(felt, scale(-1.0, cross(omega, cross(omega, r)))))
+        for m in range(3):
+            information[parent, m, m] += w * dot(r, r)
+            information[parent, 3, m] += w * turns[m]
+            for j in range(3):
+                information[parent, m, j] -= w * r[m] * r[j]
+    for i in range(1, joints.shape[0]):
+        k = carried[i]
+        if k >= 0 and np.isfinite(work[i, MOTION]):
+            rows = information[i]
+            x, y, z = vector(rows[0], 0), vector(rows[1], 0), vector(rows[2], 0)
+            b, yz = vector(rows[3], 0), cross(y, z)
+            solved = add(scale(b[0], yz), add(scale(b[1], cross(z, x)), scale(b[2], cross(x, y))))
+            store(motions[k], 6, rotate_back(work[i], scale(1.0 / dot(x, yz), solved)))
 
 
 @inlined

@@ -30,6 +30,10 @@ class MrAd:
     Args:
         model: the robot; the reference point is the origin of its root link.
         measured: indices of the bodies whose motion units of their own measure.
+
+    Attributes:
+        levers: (S,) how much more the ω̇ of each unit varies than a difference of two φ [1/m²]:
+            those of units next to it improve it; 0, as at first: they do not.
     """
 
     def __init__(self, model: RobotModel, measured: Sequence[int] = ()) -> None:
@@ -40,6 +44,7 @@ class MrAd:
         self._q_shape = (model.dof,)
         self._carried = np.full(len(model.joints), -1)
         self._carried[list(measured)] = np.arange(len(measured))
+        self.levers = np.zeros(len(measured))
 
     def update(
         self,
@@ -146,7 +151,9 @@ class MrAd:
         out = np.empty((len(states), 9))
         states, units = (np.require(a, np.float64, ('C', 'W')) for a in (states, units))
         model = self.model
-        kernels.mr_ad_with_units(model.joints, model.bodies, self._carried, states, units, out)
+        kernels.mr_ad_with_units(
+            model.joints, model.bodies, self._carried, self.levers, states, units, out
+        )
         return out
 
 

@@ -152,7 +152,7 @@ class Evaluator:
             world = WorldState(R, nowhere, nowhere)
         normals = self.ground.normals(joints, world)
         states = mr_ad_states(joints, root)
-        units = self.stages.unit_motions(joints)
+        units = self._unit_motions(joints)
         mr_ad, com = self._mr_ad(joints, states, units)
         wrenches = {'mr_ad': np.full_like(mr_ad, np.nan) if self._only_ir_md else mr_ad}
         measured = world.R[:, 2]
@@ -184,6 +184,11 @@ class Evaluator:
             self.unloaded.see(found)
         return found
 
+    def _unit_motions(self, joints: JointKinematics) -> Array | None:
+        if units := self.stages.segments:
+            self.mr_ad.levers[:] = [unit.lever for unit in units]
+        return self.stages.unit_motions(joints)
+
     def _mr_ad(
         self, joints: JointKinematics, states: Array, units: Array | None
     ) -> tuple[Array, Array]:
@@ -197,7 +202,7 @@ class Evaluator:
         wrenches: dict[str, Array] = {}
         world, com, ground = _nowhere(len(joints))
         if self.stages.computes & {'mr_ad', 'ir_md'}:
-            units = self.stages.unit_motions(joints)
+            units = self._unit_motions(joints)
             wrench, com = self.mr_ad.of_states(mr_ad_states(joints, root), units)
             wrenches = {'mr_ad': wrench} if 'mr_ad' in self.stages.computes else {}
         return Evaluated(joints, root, world, world.R[:, 2], com, wrenches, {}, {}, ground)

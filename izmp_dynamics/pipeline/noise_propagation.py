@@ -11,6 +11,7 @@ The paper counts the joints as exact (sect. 6); their quantisation adds to the c
 wrench by `joint_covariance`, through q̈ alone, beside which its parts in q and q̇ vanish.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +103,7 @@ def overlap(weights: Array, period: float) -> float:
     return period * (float(used[-1] - used[0]) + 0.5)
 
 
+@functools.lru_cache(maxsize=64)
 def sample_gain(half_width: float | None, period: float) -> NoiseGain:
     """Gain of a sensor on the root: of the matched filter, or of the central difference.
 

@@ -11,10 +11,11 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.model.method import AngularAcceleration
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, LARGEST_MOTION
+from izmp_dynamics.pipeline.noise_propagation import sample_gain
 from izmp_dynamics.pipeline.rig import Rig, SegmentRig
 from izmp_dynamics.sensing.accelerometer_array import Accelerometer, AccelerometerArray
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
-from izmp_dynamics.sensing.noise import micro_g
+from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer
 from izmp_dynamics.signals.samples import Samples
@@ -92,6 +93,19 @@ class RootStage(Stage):
         further = self.accelerometers if self.method == 'accelerometers' else ()
         known = [s.period for s in (self.imu, *further) if s.period is not None]
         return tuple(known) if len(known) == 1 + len(further) else None
+
+    @property
+    def lever(self) -> float:
+        """Variance of ω̇ by the gyroscope over that of a difference of two φ [1/m²].
+
+        0 where accelerometers give ω̇, and while no period is known.
+        """
+        if self.method != 'gyro' or self.imu.period is None:
+            return 0.0
+        noise = self.rig.robot.noise
+        gain = sample_gain(self.rig.robot.filter.half_width, self.imu.period)
+        ratio = degrees(noise.gyroscope) / micro_g(noise.accelerometer)
+        return 0.5 * gain.first / gain.value * ratio**2
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:

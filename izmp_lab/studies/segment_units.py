@@ -258,8 +258,9 @@ def errors(study: UnitStudy, found: Results) -> Picture:
         'three accelerometers.',
         paper='',
         ours='Without units, differenced encoders make the error. With accelerometers on the '
-        'links it is their noise alone ({arrays_125_16} at 125 Hz); with IMUs alone that of a '
-        'gyroscope differenced between two samples, which at 125 Hz misses impacts.',
+        'links it is their noise alone ({arrays_125_16} at 125 Hz). With IMUs alone each link '
+        'uses the accelerometers of those next to it; what these do not see, as at a foot, the '
+        'differenced gyroscope gives.',
         data=Table(
             ('rate [Hz]', 'encoders [bit]', 'units', 'x [mm]', 'y [mm]', 'predicted x [mm]',
              'predicted y [mm]'),
