@@ -14,7 +14,7 @@ from izmp_dynamics.fleet.row import STATES, Row
 from izmp_dynamics.pages.templates import template, text_file
 from izmp_dynamics.report.player.packing import UPLOT, UPLOT_STYLE, Library, compressed
 from izmp_dynamics.verdict.reasons import HEADLINES
-from izmp_dynamics.verdict.verdict import SHORTEST_TIME
+from izmp_dynamics.verdict.rules import SHORTEST_TIME
 
 _PAGE = ('The page of a fleet', 'pip install itables uplot-python')
 

@@ -9,7 +9,7 @@ import izmp_dynamics
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.pages.templates import template
-from izmp_dynamics.verdict import errors, formatting, verdict
+from izmp_dynamics.verdict import errors, formatting, rules
 from izmp_dynamics.verdict.events.event import STEPS
 from izmp_dynamics.verdict.posture import FALL_TIMES, FALLEN_HEIGHT
 
@@ -21,8 +21,8 @@ _CAUSES = {'edge': 'excursion', 'push': 'push', 'error': 'error of the signals'}
 _FRAMES = {'sole': 'the loaded sole', 'root': 'the root link', 'nif': 'nif'}
 _RULES = {
     'edge': errors.TOLERANCE,
-    'usable_share': verdict.USABLE_SHARE,
-    'tipping_share': verdict.TIPPING_SHARE,
+    'usable_share': rules.USABLE_SHARE,
+    'tipping_share': rules.TIPPING_SHARE,
     'fallen_height': FALLEN_HEIGHT,
     'fall_times': FALL_TIMES,
     'ratio': errors.RATIO,

@@ -23,11 +23,11 @@ from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
 from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
+from izmp_dynamics.verdict.rules import USABLE_SHARE
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 from izmp_dynamics.verdict.timeline import Mask
-from izmp_dynamics.verdict.verdict import USABLE_SHARE
 
 NOISY_CROSSINGS, NOISY_SHARE = 3, 0.125
 """Crossings of the edge and scatter over room from which on noise of single instants is stated."""

@@ -13,10 +13,12 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import LEAST_PART, find_forces
 from izmp_dynamics.results.evaluation import LinkPoses
 from izmp_dynamics.signals.matched_filter import bandwidth
+from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.errors import LEAST_SIGMA, means_of, significance
 from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import LANDING, Scene
+from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.timeline import Mask
 
 MOST_OFF = 0.25
@@ -365,3 +367,27 @@ def push_remarks(pushes: tuple[PushStatistics, ...]) -> tuple[str, ...]:
             f'{_LISTED} are listed. That many may also be errors of model or force sensors.',
         )
     return remarks
+
+
+def depth_during(
+    scene: Scene, track: TrackStatistics, push: PushStatistics, reach: float | None = None
+) -> float:
+    """How far outside the point lies on average while something pushes, less its error [m].
+
+    Each instant by the soles that carry at it: a push may lift a foot, so that the point is where
+    this stood just before, and the robot on the edge of the other one. With a `reach` [s] by all
+    that carry from so long before the push to so long after it.
+    """
+    evaluation, end = scene.evaluation, push.start + push.duration
+    rows, found = scene.timeline.within(push.start, end), evaluation.tracks[track.name]
+    margin = np.where(scene.judged[track.name], found.margin, np.nan)[rows]
+    if reach is not None:
+        near = scene.timeline.within(push.start - reach, end + reach)
+        carries = [foot.loaded[near].any() for foot in evaluation.feet]
+        soles = tuple(foot.sole[rows] for foot in evaluation.feet)
+        counts = np.tile(carries, (len(margin), 1))
+        (margin,) = margins((found.point[rows],), soles, counts, evaluation.normal[rows])
+    if not np.isfinite(margin).any():
+        return -np.inf
+    depth = -float(np.nanmean(margin))
+    return depth - float(np.hypot(track.error.scatter, np.nan_to_num(track.error.slow)))

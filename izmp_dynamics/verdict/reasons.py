@@ -235,6 +235,21 @@ REASONS = {
 """Reason, and after a slash its variant → state, sentence and advice."""
 
 
+ALSO = {
+    'filtered': ' The filter has a bandwidth of {passed:Hz}, less than the {averaged:Hz} of the '
+    'average over {scene.averaging_time:s}: faster motion is not seen.',
+    'far_off': ' The {track.described} is judged, as the {first.described} appears up to '
+    '{far_off.depth:mm} outside at {far_off.start:at}.',
+    'few_values': ' The {track.described} is judged, as the {first.described} has a value for '
+    'only {first.evaluated_time:s}.',
+    'likely_fall': '{likely}',
+    'pushed': ' {pushes}',
+    'unknown_end': ' From {until:at} to the end ({rest:s}) nothing is known: the robot may have '
+    'fallen.',
+}
+"""What follows the sentence of a reason, in this order."""
+
+
 def wrong_in_words(scene: Scene, error: TrackError, rare: bool = False) -> dict[str, object]:
     """Say whether a point is biased or noisy, or far off now and then, and what would help."""
     if error.biased:
@@ -405,7 +420,9 @@ def likely_fall(scene: Scene) -> str:
 
 
 def pushed_in_words(forces: ExternalForces) -> str:
-    """Say what pushed, as a sentence to add."""
+    """Say what pushed, as a sentence to add; empty if nothing did."""
+    if not forces.pushes:
+        return ''
     largest = max(forces.pushes, key=lambda push: push.size)
     often = '' if len(forces.pushes) == 1 else f' {times(len(forces.pushes))}, hardest'
     return f'It was pushed{often} {largest.described} at {instant(largest.start)}.'

@@ -89,6 +89,10 @@ class TrackStatistics:
         """The track in a sentence: 'IZMP (MR-AD)' or 'CoP'."""
         return self.label if self.name == 'cop' else f'IZMP ({self.label})'
 
+    def caused(self, cause: str) -> list[Excursion]:
+        """Excursions with this cause, those first that throw farthest."""
+        return [found for found in self.excursions if found.cause == cause]
+
 
 @dataclass(frozen=True)
 class AxisStatistics:

@@ -25,14 +25,10 @@ from izmp_dynamics.verdict.capture import capture_margins, half_width, slope
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
 from izmp_dynamics.verdict.reasons import probable
+from izmp_dynamics.verdict.rules import FALLING_HEIGHT, FALLING_SPEED, SHORTEST_TIME
 from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.timeline import Indices
-from izmp_dynamics.verdict.verdict import (
-    FALLING_HEIGHT,
-    FALLING_SPEED,
-    SHORTEST_TIME,
-    Verdict,
-)
+from izmp_dynamics.verdict.verdict import Verdict
 
 BRAKED = 0.5
 """An impact takes this share of the speed of sinking away [-]."""
