@@ -2,9 +2,9 @@
 
     python benchmarks/against.py REVISION [--seconds 20] [--repeat 3] [--separate]
 
-Both are measured in turn, so that a slow machine or other work on it affects both alike; the
-medians over the repetitions are compared. Where other programs run, `chrt -r 5` before the command
-lets these come first.
+Both are measured in turn, each time the other one first, so that a slow machine or other work on
+it affects both alike; the medians over the repetitions are compared. Where other programs run,
+`chrt -r 5` before the command lets these come first.
 """
 
 import argparse
@@ -101,8 +101,8 @@ def measure(roots, options, folder):
     for root in roots.values():  # the first run compiles
         replay(root, bag, folder)
     rows = {name: [] for name in roots}
-    for _ in range(options.repeat):
-        for name, root in roots.items():
+    for turn in range(options.repeat):
+        for name, root in list(roots.items())[:: (-1) ** turn]:
             graphs = [
                 figure for kind in kinds(options) for figure in graph(root, kind, options.seconds)
             ]

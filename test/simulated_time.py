@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from izmp_dynamics.nodes import recent_findings
-
 
 class Clock:
     """Simulated time in place of the module `time`.
@@ -29,21 +27,13 @@ class Clock:
         return getattr(time, name)
 
 
-class AtOnce:
-    """In place of a thread: works when it is started."""
-
-    def __init__(self, target, args, daemon):
-        self.start = lambda: target(*args)
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    """The time of all nodes, whose judgements take none."""
+    """The time of all nodes."""
     clock = Clock()
     for name, module in list(sys.modules.items()):
         if name.startswith('izmp_dynamics') and getattr(module, 'time', None) is time:
             monkeypatch.setattr(module, 'time', clock)
-    monkeypatch.setattr(recent_findings, 'threading', SimpleNamespace(Thread=AtOnce))
     return clock
 
 

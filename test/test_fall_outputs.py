@@ -49,7 +49,7 @@ class Publisher:
 
 def watched(topics):
     """FallOutputs with real outputs, their health, and the outputs."""
-    health, made = Health('izmp', 'biped', publishers=lambda topic: ['other']), []
+    health, made = Health('izmp', 'biped', count=lambda topic: 1), []
 
     def advertise(topic, msgtype):
         node = SimpleNamespace(

@@ -1,5 +1,6 @@
 """Events and findings of the running graph: those of the replay, on a latched topic."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from izmp_dynamics.verdict.recent import Judgement
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, LEFT
-from .node_processes import GRAPH, wait_until
+from .node_processes import GRAPH
 from .played_graph import COMPOSED, PlayedGraph, parameters
 from .test_input_findings import hold
 
@@ -41,12 +42,11 @@ def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, 
     monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
     with PlayedGraph(biped31, parameters(), COMPOSED) as graph:
         graph.play(fall)
-
-        def kinds():
-            graph.status(graph.node('izmp'))
-            return {message.status[0].name for message in graph.messages['/events'].values()}
-
-        assert wait_until(lambda: kinds() >= {'push', 'fall', 'point of no return'})
+        node = graph.node('izmp')
+        for _ in range(2):
+            node.outputs.verdict.findings.judge(node._lock)
+        kinds = {message.status[0].name for message in graph.messages['/events'].values()}
+    assert kinds >= {'push', 'fall', 'point of no return'}
 
 
 @pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
@@ -78,10 +78,10 @@ def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monke
     with PlayedGraph(biped31, parameters(), names) as graph:
         graph.play(bag)
         node = graph.node('izmp')
-        assert wait_until(lambda: graph.status(node) and graph.messages['/events'])
+        node.outputs.verdict.findings.judge(node._lock)
         ((_, message),) = graph.messages['/events'].items()
         (publisher,) = node.get_publishers_info_by_topic('/events')
-        seen = node.outputs.verdict._recent.snapshot()
+        seen = node.outputs.verdict.findings.recent.snapshot()
     (status,) = message.status
     assert (status.name, status.hardware_id) == ('sensor fault', LEFT)
     values = {entry.key: entry.value for entry in status.values}
@@ -129,45 +129,57 @@ class Published:
 @pytest.fixture
 def health(monkeypatch):
     monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
-    return Health('/izmp', 'biped31', publishers=lambda topic: ['other'])
+    return Health('/izmp', 'biped31', count=lambda topic: 1)
 
 
-def shows(health, key):
-    """Whether the status has a finding."""
-    return f'finding {key}' in {entry.key for entry in health.status().values}
+@pytest.fixture
+def judged():
+    return Judged()
 
 
-def test_a_finding_is_stated_while_it_holds(health):
-    judged = Judged()
-    RecentFindings(judged, health, EventTopic(Published()))
-    assert health.status().level == OK
+@pytest.fixture
+def topic():
+    return Published()
+
+
+@pytest.fixture
+def shown(health, judged, topic):
+    """Judges and returns the keys of the findings in the status."""
+    judge = RecentFindings(judged, health, EventTopic(topic))
+
+    def keys():
+        judge.judge(nullcontext())
+        return {entry.key.removeprefix('finding ') for entry in health.status().values}
+
+    return keys
+
+
+def test_a_finding_is_stated_while_it_holds(shown, judged, health):
+    assert not shown()
     judged.found = (BIASED,)
-    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
+    assert 'biased[mr_ad]' in shown()
     assert health.status().level == WARN
     judged.found = ()
-    assert wait_until(lambda: not shows(health, 'biased[mr_ad]'))
+    assert not shown()
+    assert health.status().level == OK
 
 
-def test_a_judgement_that_fails_is_counted_and_tried_again(health):
-    judged = Judged()
+def test_a_judgement_that_fails_is_counted_and_tried_again(shown, judged):
     judged.found = ValueError('no such thing')
-    RecentFindings(judged, health, EventTopic(Published()))
-    assert wait_until(lambda: shows(health, 'findings.raised'))
+    assert 'findings.raised' in shown()
     judged.found = (BIASED,)
-    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
+    assert 'biased[mr_ad]' in shown()
 
 
-def test_each_event_is_published_once_when_it_is_over(health):
-    judged, topic = Judged(), Published()
-    RecentFindings(judged, health, EventTopic(topic))
+def test_each_event_is_published_once_when_it_is_over(shown, judged, topic):
     push = Event(2.0, 2.25, 'push', 'Pushed from behind', size=42.0, unit='N', significance=9.0)
     new = Event(7.8, 7.9, 'slip', 'Slides')
     lowest = Event(3.0, 3.0, 'lowest margin', 'Smallest margin')
     judged.events = (push, lowest, new)
-    assert wait_until(lambda: health.status() and topic.messages)
-    judged.found = (BIASED,)  # from now on the next judgement has been made
-    assert wait_until(lambda: shows(health, 'biased[mr_ad]'))
-    message, goes_on = topic.messages  # nothing more arrives, so the slip is published too
+    shown()
+    (message,) = topic.messages
+    shown()
+    _, goes_on = topic.messages  # nothing more arrives, so the slip is published too
     assert goes_on.status[0].name == 'slip'
     assert message.header.stamp.sec == START // SECOND + 2
     (status,) = message.status

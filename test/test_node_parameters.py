@@ -195,7 +195,8 @@ class Watched:
         monkeypatch.setattr(health_module.time, 'monotonic', lambda: self.now)
 
     def of(self, *topics, **options):
-        self.health = Health('/izmp', 'biped', lambda topic: self.publishers, **options)
+        count, publishers = lambda topic: len(self.publishers), lambda topic: self.publishers
+        self.health = Health('/izmp', 'biped', count, publishers, **options)
         self.inputs = [self.add(topic, sensor=True) for topic in topics]
         return self
 

@@ -187,7 +187,7 @@ def test_results_do_not_fall_faster_than_the_computer_is_slow(monkeypatch, load)
 def test_skipped_messages_and_late_results_are_errors(monkeypatch):
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(health_module.time, 'monotonic', lambda: clock.now)
-    health = Health('/acd', 'biped31', lambda topic: ['other'])
+    health = Health('/acd', 'biped31', lambda topic: 1)
     health.aged(5.0 * AGE_LIMIT)
     assert health.status().level == OK  # it has just started
     clock.now += 1.1 * STARTUP
@@ -239,7 +239,7 @@ def test_a_subscription_that_never_delivers_is_replaced(acd, monkeypatch):
     assert replaced[0] == 11
     pauses = [after - before for before, after in itertools.pairwise(replaced)]
     assert pauses == [REPLACED_AFTER * 2**k for k in range(4)] + [60.0]
-    monkeypatch.setattr(acd.health, '_publishers', lambda topic: ['other'])
+    monkeypatch.setattr(acd.health, '_count', lambda topic: 1)
     values = {item.key: item.value for item in acd.health.status().values}
     assert str(len(replaced)) in values['finding no_message[/joint_states]']
 

@@ -123,7 +123,7 @@ def test_what_the_graph_found_is_listed_at_the_end(said, takers):
 
 
 def test_the_age_of_a_result_follows_the_clock_of_a_simulation():
-    ages, health = [], Health('node', 'robot', lambda topic: (), now=lambda: 2 * 10**9)
+    ages, health = [], Health('node', 'robot', lambda topic: 0, now=lambda: 2 * 10**9)
     health.aged = ages.append
     health.published('/izmp', 10**9)
     health.published('/cop', 10**9)  # as old as the first result of that instant

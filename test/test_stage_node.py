@@ -81,29 +81,22 @@ def test_wrenches_do_not_wait_for_odometry_for_ever(node, monkeypatch):
     assert node.health.outputs['/mr_ad/momentum_rate'] == 0
 
 
-def test_searches_and_diagnostics_exclude_the_thread_that_receives(node):
+def test_attempts_and_diagnostics_exclude_the_thread_that_receives(node):
     """They replace and read what that thread changes; afterwards it goes on."""
-    free = {'types': [], 'search': [], 'inspect': [], 'counters': []}
+    free = {'attempt': [], 'inspect': [], 'counters': []}
 
     def look(name):
         free[name].append(is_free(node._lock))
 
-    def topics():
-        look('types')
-        return []
+    def attempt():
+        look('attempt')
+        return len(free['attempt']) > 1
 
-    def search(types):
-        look('search')
-        return len(free['search']) > 1
-
-    node.get_topic_names_and_types = topics  # takes long, so no message waits for it
-    node.search('/position', search)  # at the start, before any message is received
+    node.until(attempt)  # at the start, before any message is received
     node.inspect = lambda: look('inspect')
     node.health.counters.append(lambda: look('counters') or {})
     node.look_after(report=True)
-    assert free == {
-        'types': [True, True], 'search': [True, False], 'inspect': [False], 'counters': [False],
-    }  # fmt: skip
+    assert free == {'attempt': [True, False], 'inspect': [False], 'counters': [False]}
     assert is_free(node._lock)
 
 
@@ -154,7 +147,7 @@ class Rig:
 
     def __init__(self):
         self.now, self.ages, self.count = 10 * S, [], 1
-        self.health = Health('node', 'robot', lambda topic: (), now=lambda: self.now)
+        self.health = Health('node', 'robot', lambda topic: 0, now=lambda: self.now)
         self.health.aged = self.ages.append
         node = SimpleNamespace(create_publisher=lambda *given, **named: self)
         self.output = Output(node, 'izmp', PointStamped, self.health)

@@ -87,7 +87,7 @@ def test_wrenches_and_motion_of_the_root(msgtype, first, second):
     stamp, sample = read(message)
     assert (stamp, sample.frame) == (STAMP, 'l_sole')
     np.testing.assert_array_equal(sample.values, [0.0, 0.0, 300.0, -4.0, 0.0, 0.0])
-    assert sample.values.flags.writeable or msgtype is WrenchStamped
+    assert sample.values.flags.writeable
 
 
 @pytest.mark.parametrize('count', [0, 1, 7, 31])
@@ -153,7 +153,7 @@ def test_points_and_poses(msgtype, position, orientation):
         turn.y, turn.w = 0.6, 0.8
     stamp, sample = read(message)
     assert (stamp, sample.frame) == (STAMP, 'world')
-    np.testing.assert_array_equal(sample.position, [1.5, 0.0, 2.5])
+    np.testing.assert_array_equal(sample.values, [1.5, 0.0, 2.5])
     expected = [0.0, 0.6, 0.0, 0.8] if orientation else None
     np.testing.assert_array_equal(sample.orientation, expected)
 
@@ -231,10 +231,9 @@ def test_joint_kinematics(count):
         by_rosbags = standard_types().deserialize_cdr(raw, 'trajectory_msgs/msg/JointTrajectory')
         assert len(by_rosbags.points) == 1 - row
         stamp, sample = reader(raw)
-        assert (stamp, sample.names) == (STAMP + row, names)
-        assert (len(message.points), sample.point is None) == (1 - row, bool(row))
+        assert (stamp, len(message.points), sample is None) == (STAMP + row, 1 - row, bool(row))
         if not row:
             (point,) = message.points
             values = np.array([point.positions, point.velocities, point.accelerations])
             np.testing.assert_array_equal(values, parts[:, 0])
-            np.testing.assert_array_equal(sample.point, parts[:, 0])
+            np.testing.assert_array_equal(sample, parts[:, 0].reshape(-1))

@@ -345,16 +345,18 @@ class GraphNode(TopicNode):
                 self._report_inactive()
             return
         with self._guarded('diagnostics'):
-            types = self._topic_types() if self._searches else {}
             clock = self.get_clock()
             on_clock = isinstance(clock, ROSClock) and clock.ros_time_is_active
             with self._lock:
                 self.health.see_clock(clock.now().nanoseconds if on_clock else 0)
-                self.search_again(types)
+                self.try_again()
                 self._flush_after_pause()
                 self.look_who_asks()
             if report:
                 self._report()
+                if (verdict := self.outputs.verdict) is not None:
+                    for judge in (verdict.findings, self.sensors.forces.steps):
+                        judge.judge(self._lock)
 
     def _flush_after_pause(self) -> None:
         """Hand out what waits if no message comes, and go on from before if some come again."""

@@ -122,7 +122,8 @@ class Health:
     """Collects the findings about a node.
 
     Args:
-        publishers: lists the nodes that publish a topic.
+        count: counts the publishers of a topic.
+        publishers: lists the nodes that publish a topic; asked where there are too many.
         runs: whether a node of the graph is there, ready or not.
         age_limit: age of results beyond which they are late [s].
         composed: whether the whole graph is one node, as is advised where it is too slow.
@@ -136,7 +137,8 @@ class Health:
         self,
         name: str,
         robot: str,
-        publishers: Callable[[str], Collection[str]],
+        count: Callable[[str], int],
+        publishers: Callable[[str], Collection[str]] = lambda topic: (),
         age_limit: float = AGE_LIMIT,
         composed: bool = False,
         runs: Callable[[str], bool] = lambda node: False,
@@ -152,7 +154,8 @@ class Health:
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
         self.logged = ''
-        self._publishers, self._runs, self.now = publishers, runs, now
+        self._count, self._publishers = count, publishers
+        self._runs, self.now = runs, now
         self._published = 0
         self._late_because = _LATE.format('Lower' if composed else 'Set composed:=true, lower')
         self._remarks: dict[str, Finding] = {}
@@ -304,7 +307,7 @@ class Health:
             return []
         level: Level = 'note'
         why = 'a simulation is paused, or a recording is over.'
-        if not self._publishers('/clock'):
+        if not self._count('/clock'):
             why = 'it has no publisher any more. Start the simulation or the player again.'
             level = 'warning' if halted >= AWAITED else 'note'
         return [Finding('clock', level, f'/clock has not advanced for {halted:.0f} s: {why}')]
@@ -319,7 +322,7 @@ class Health:
             absent = 'error' if entry.count else self.absent
             remedy = entry.source if entry.sensor else f'start the node {entry.source}.'
             why = f'It has no publisher: {remedy}'
-            if self._publishers(entry.topic):
+            if self._count(entry.topic):
                 why = _SILENT_SENSOR if entry.sensor else _SILENT_NODE.format(entry.source)
                 if entry.replaced:
                     why += f' The node has subscribed again ({entry.replaced} times so far).'
@@ -336,7 +339,8 @@ class Health:
         most = dict.fromkeys(self.outputs, 1) | {e.topic: e.publishers for e in self.inputs}
         results = {entry.topic for entry in self.inputs if not entry.sensor}.union(self.outputs)
         for topic, number in most.items():
-            nodes = [name for name in self._publishers(topic) if UNKNOWN not in name]
+            names = self._publishers(topic) if self._count(topic) > number else ()
+            nodes = [name for name in names if UNKNOWN not in name]
             if len(nodes) <= number:
                 self._doubled.pop(topic, None)
                 continue

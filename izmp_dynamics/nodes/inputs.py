@@ -1,7 +1,7 @@
 """Topics of the joints, and of poses, whose publishers choose the type."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from izmp_dynamics.model.signals import JOINT_STATE, Signal
 from izmp_dynamics.nodes.health import AT_FIRST
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.nodes.wire import JointSample, OdometrySample, PoseSample
+from izmp_dynamics.nodes.wire import JointSample, Sample
 from izmp_dynamics.pipeline.joints import JointStage
 
 
@@ -102,11 +102,11 @@ _MISSED = {
 
 
 class PoseInput:
-    """Subscribes to a position or pose as soon as its topic is there, which shows the type.
+    """Subscribes to a position or pose as soon as it has a publisher, which shows the type.
 
     Args:
         signal: the robot's position, or the ground.
-        take: is given stamp [ns], sample and, of Odometry, the frame whose pose it is.
+        take: is given stamp [ns] and sample.
         found: is called when the publisher is there, with whether its messages hold orientations.
     """
 
@@ -114,18 +114,19 @@ class PoseInput:
         self,
         node: TopicNode,
         signal: Signal,
-        take: Callable[[int, PoseSample, str | None], None],
+        take: Callable[[int, Sample], None],
         found: Callable[[bool], None] = lambda oriented: None,
     ) -> None:
         self._node, self._signal = node, signal
-        self._take_pose, self._found = take, found
+        self._take, self._found = take, found
         self._name = node.resolve_topic_name(signal.topic)
         self._begin = time.monotonic()
-        node.search(self._name, self._subscribe)
+        node.until(self._subscribe)
 
-    def _subscribe(self, topics: Mapping[str, list[str]]) -> bool:
-        """Subscribe if the topic is there; return whether that is so."""
-        types, valid = topics.get(self._name, []), self._signal.types
+    def _subscribe(self) -> bool:
+        """Subscribe if there is a publisher; return whether that is so."""
+        publishers = self._node.get_publishers_info_by_topic(self._name)
+        types, valid = sorted({each.topic_type for each in publishers}), self._signal.types
         known = [name for name in types if name in valid]
         if not (types or time.monotonic() - self._begin > AT_FIRST):
             return False
@@ -146,10 +147,3 @@ class PoseInput:
             self._signal.topic, known[0], self._take, remedy, signal=name, sensor=True
         )
         return True
-
-    def _take(self, stamp: int, sample: PoseSample | OdometrySample) -> None:
-        child = None
-        if isinstance(sample, OdometrySample):
-            child = sample.child
-            sample = PoseSample(sample.frame, sample.values[:3], sample.values[3:7])
-        self._take_pose(stamp, sample, child)

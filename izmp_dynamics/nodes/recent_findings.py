@@ -1,9 +1,9 @@
 """Findings about what a running robot did last, in the diagnostics while they hold."""
 
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -95,14 +95,12 @@ def _message(found: EventMessage) -> DiagnosticArray:
 
 
 class PeriodicJudge(ABC):
-    """Judges every so many seconds, in a thread of its own, so that no result waits for it."""
+    """Judges every so many seconds, while messages are taken."""
 
     def __init__(self, health: Health, every: float) -> None:
         self._health = health
         self._every = every
         self._last = time.monotonic()
-        self._working = False
-        self._found: tuple[Finding, ...] | str | None = None
         self._stated: set[str] = set()
 
     @abstractmethod
@@ -117,28 +115,25 @@ class PeriodicJudge(ABC):
         """Whether the next judgement is due."""
         return time.monotonic() - self._last >= self._every
 
-    def state(self) -> None:
-        """State what the last judgement found, and begin the next one if it is due."""
-        found, self._found = self._found, None
-        if isinstance(found, str):
-            self._health.fail('findings', found)
-        elif found is not None:
+    def judge(self, lock: AbstractContextManager[Any]) -> None:
+        """Judge and state what is found, if that is due; `lock` excludes messages meanwhile."""
+        if not self.due():
+            return
+        self._last = time.monotonic()
+        with lock:
+            given = self.given()
+        try:
+            found = self.findings(given)
+        except Exception as error:  # a judgement that fails costs nothing but itself
+            with lock:
+                self._health.fail('findings', repr(error))
+            return
+        with lock:
             for key in self._stated - {finding.key for finding in found}:
                 self._health.clear(key)
             for finding in found:
                 self._health.remark(finding.key, finding.level, finding.sentence)
-            self._stated = {finding.key for finding in found}
-        if not self._working and self.due():
-            self._last, self._working = time.monotonic(), True
-            threading.Thread(target=self._judge, args=(self.given(),), daemon=True).start()
-
-    def _judge(self, given: Any) -> None:
-        try:
-            self._found = self.findings(given)
-        except Exception as error:  # a judgement that fails costs nothing but itself
-            self._found = repr(error)
-        finally:
-            self._working = False
+        self._stated = {finding.key for finding in found}
 
 
 EVERY = 5.0
@@ -162,7 +157,6 @@ class RecentFindings(PeriodicJudge):
         self.recent = recent
         self._events, self._outages = events, outages
         self._judged = 0
-        health.judges.append(self.state)
 
     def due(self) -> bool:
         """Whether so much time has passed; a bag may be played faster than it was recorded."""

@@ -74,7 +74,6 @@ class ForceWatch:
             key = f'only_normal_force[feet[{foot}]]'
             self._health.remark(key, 'warning', zero if watch.only_normal else '')
         self.steps.rig = None if self._health.holds('feet_exchanged') else rig
-        self.steps.state()
 
 
 class RecentSteps(PeriodicJudge):
@@ -123,7 +122,7 @@ class RecentSteps(PeriodicJudge):
         }
         if not _may_step(rig, signals['joints'].values):
             return ()
-        # Imported in the thread that judges: it takes long, and most graphs end before.
+        # Imported when it is needed: it takes long, and most graphs end before.
         from izmp_dynamics.calibration.force_sensors import judge_force_sensors
         from izmp_dynamics.calibration.segments import cut_segments
 

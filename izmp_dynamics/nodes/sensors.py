@@ -19,13 +19,7 @@ from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import FrameNames
-from izmp_dynamics.nodes.wire import (
-    ImuSample,
-    OdometrySample,
-    PoseSample,
-    SixSample,
-    TrajectorySample,
-)
+from izmp_dynamics.nodes.wire import Sample
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
 from izmp_dynamics.pipeline.rig import Rig, make_rig
@@ -221,19 +215,19 @@ class Sensors:
     def _take(self, signal: str, stamp: int, sample: Any) -> None:
         self._node.collect(signal, stamp, sample.values)
 
-    def _take_kinematics(self, stamp: int, sample: TrajectorySample) -> None:
-        if sample.point is not None:
-            self._node.collect('joint_kinematics', stamp, np.concatenate(sample.point))
+    def _take_kinematics(self, stamp: int, point: Array | None) -> None:
+        if point is not None:
+            self._node.collect('joint_kinematics', stamp, point)
         elif 'ir_md' in self._computes:  # which is differenced over all instants
             nothing = np.full(3 * self._node.model.dof, np.nan)
             self._node.collect('joint_kinematics', stamp, nothing)
 
-    def _take_odometry(self, stamp: int, sample: OdometrySample) -> None:
+    def _take_odometry(self, stamp: int, sample: Sample) -> None:
         """Take the pose of this robot's root in its world; others may publish theirs."""
         if (sample.frame, sample.child) == (self._node.frame_names.world, self._node.root):
             self._node.collect('odom', stamp, sample.values)
 
-    def _take_imu(self, signal: Signal, stamp: int, sample: ImuSample) -> None:
+    def _take_imu(self, signal: Signal, stamp: int, sample: Sample) -> None:
         robot = self._robot
         values, orientation = sample.values, sample.orientation
         if not self.watch.done:
@@ -256,7 +250,7 @@ class Sensors:
             if orientation is not None and oriented:
                 self._collect('orientation', stamp, orientation)
 
-    def _take_mounted(self, signal: Signal, stamp: int, sample: ImuSample | SixSample) -> None:
+    def _take_mounted(self, signal: Signal, stamp: int, sample: Sample) -> None:
         """Take a sample of an accelerometer of the root, or of a sensor on another link."""
         kind, _, name = signal.name.partition('[')
         if kind == 'feet':
@@ -270,19 +264,19 @@ class Sensors:
         else:
             self._node.collect(signal.name, stamp, sample.values)
 
-    def _take_position(self, stamp: int, sample: PoseSample, child: str | None) -> None:
-        if child is not None:
-            link = self._node.frame_names.link(child)
+    def _take_position(self, stamp: int, sample: Sample) -> None:
+        if sample.child is not None:
+            link = self._node.frame_names.link(sample.child)
             self.frames.learn_positioned(link, self._node.make_evaluator)
-        self._node.collect('position', stamp, sample.position)
+        self._node.collect('position', stamp, sample.values[:3])
         if sample.orientation is not None and self.source == 'position':
             self._collect('orientation', stamp, sample.orientation)
 
-    def _take_ground(self, stamp: int, sample: PoseSample, child: str | None) -> None:
+    def _take_ground(self, stamp: int, sample: Sample) -> None:
         if self._robot.ground.topic is not None:
             self._learn(self._robot.ground.topic, self._node.frame_names.link(sample.frame))
         if sample.orientation is not None:
-            pose = np.concatenate([sample.position, sample.orientation])
+            pose = np.concatenate([sample.values[:3], sample.orientation])
             self._node.collect('ground', stamp, pose)
 
     def _collect(self, signal: str, stamp: int, values: Array) -> None:

@@ -15,7 +15,7 @@ import math
 import threading
 import traceback
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -254,6 +254,7 @@ class TopicNode(LifecycleNode):
         self.health = Health(
             self.get_fully_qualified_name(),
             self.model.name,
+            self.count_publishers,
             self.publishers_of,
             # Who waits for the graph, and lets the time pass on /clock, may run ahead of it.
             math.inf if self._reliable and sim_time else self.age_limit,
@@ -266,15 +267,14 @@ class TopicNode(LifecycleNode):
         self.topics: dict[str, str] = {}
         self.is_ahead = False
         self._outputs_made: list[Output] = []
-        self._searches: list[Callable[[Mapping[str, list[str]]], bool]] = []
-        self._demands: list[tuple[Callable[[], bool], Callable[[], None]]] = []
-        self._sought: list[str] = []
+        self._attempts: list[Callable[[], bool]] = []
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.evaluator = None
 
     def _summary(self) -> str:
         """One line: the robot, the rate, the topics."""
-        inputs = [entry.topic for entry in self.health.inputs] + self._sought
+        signals = map(self.resolve_topic_name, (s.topic for s in self.task.signals(self.robot)))
+        inputs = dict.fromkeys([*(entry.topic for entry in self.health.inputs), *signals])
         outputs = [output.topic for output in self._outputs_made]
         first = [topic for topic in outputs if topic.endswith(MAIN_RESULT)] or outputs[:1]
         more = f' and {len(outputs) - 1} more' if len(outputs) > 1 else ''
@@ -371,12 +371,26 @@ class TopicNode(LifecycleNode):
         self.receiver.subscribe(self, topic, kind, receive, lost, qos, raw=reader is not None)
         return entry
 
+    def until(self, attempt: Callable[[], bool]) -> None:
+        """Call a function now and, four times a second, until it is True; messages wait then."""
+        if not attempt():
+            self._attempts.append(attempt)
+
     def when_wanted(self, wanted: Callable[[], bool], subscribe: Callable[[], None]) -> None:
-        """Subscribe now or, looking four times a second, when it is wanted for the first time."""
-        if wanted():
-            subscribe()
-        else:
-            self._demands.append((wanted, subscribe))
+        """Subscribe as soon as that is wanted."""
+
+        def attempt() -> bool:
+            if now := wanted():
+                subscribe()
+            return now
+
+        self.until(attempt)
+
+    def try_again(self) -> None:
+        """Make the attempts that have failed so far."""
+        attempts, self._attempts = self._attempts, []
+        for attempt in attempts:
+            self.until(attempt)
 
     def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
         """Offer a service without arguments, std_srvs/Trigger.
@@ -480,23 +494,6 @@ class TopicNode(LifecycleNode):
             '(results_namespace:=izmp), or publish the position under another name.',
             kind='own_odometry', topic=position.topic,
         )  # fmt: skip
-
-    def search(self, topic: str, search: Callable[[Mapping[str, list[str]]], bool]) -> None:
-        """Call a function with topic → types, four times a second, until it is True."""
-        if not search(self._topic_types()):
-            self._searches.append(search)
-            self._sought.append(topic)
-
-    def search_again(self, types: Mapping[str, list[str]]) -> None:
-        """Subscribe to what is there, or wanted, by now; called four times a second."""
-        self._searches = [search for search in self._searches if not search(types)]
-        demands, self._demands = self._demands, []
-        for demand in demands:
-            self.when_wanted(*demand)
-
-    def _topic_types(self) -> dict[str, list[str]]:
-        """Topic → types; takes milliseconds, so no message waits for it."""
-        return dict(self.get_topic_names_and_types())
 
 
 def _read(message: Any) -> tuple[int, Any]:

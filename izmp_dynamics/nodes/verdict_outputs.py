@@ -178,6 +178,7 @@ class VerdictOutputs:
     Attributes:
         frame: in which the points are published.
         falls: the fall alarm.
+        findings: judges the last seconds.
     """
 
     def __init__(
@@ -199,9 +200,8 @@ class VerdictOutputs:
         link = node.robot.fusion.link
         on_link = partial(LinkPoses.of, node.model, link) if link else None
         recent = Recent(node.robot, node.model.total_mass, node.model.com, on_link)
-        self._recent = RecentFindings(
-            recent, node.health, EventTopic(events), partial(_outages, node)
-        ).recent
+        outages = partial(_outages, node)
+        self.findings = RecentFindings(recent, node.health, EventTopic(events), outages)
         self.falls = FallOutputs(node, events, risk)
 
     @property
@@ -288,7 +288,8 @@ class VerdictOutputs:
         if instant.units is not None:
             rates = instant.joints.velocities[0], instant.root.angular_velocity[0]
             units = rig, *rates, instant.units[0]
-        self._recent.see(Instant(stamp, ground, wrench, q, instant.world.R[0, 2], risk, units))
+        up = instant.world.R[0, 2]
+        self.findings.recent.see(Instant(stamp, ground, wrench, q, up, risk, units))
         izmp, cop = self.point('mr_ad', instant, rig), None
         feet = instant.wrenches.get('cop')
         if feet is not None and all_finite(feet):

@@ -44,30 +44,23 @@ _ABSENT = -1.0
 """First number of an Imu's covariance where it has no such signal."""
 
 
-class ImuSample(NamedTuple):
-    """An Imu.
+class Sample(NamedTuple):
+    """Numbers of a message with a header.
 
     Attributes:
         frame: its header's.
-        values: (6,) angular velocity [rad/s] and linear acceleration [m/s²], in sensor axes.
-        orientation: (4,) x y z w; None if the message states that there is none.
+        values: of an Imu (6,) angular velocity [rad/s] and linear acceleration [m/s²]; of a
+            WrenchStamped (6,) force [N] and moment [N·m]; of TwistStamped and AccelStamped (6,)
+            linear and angular; of a point, pose or transform (3,) position [m]; of an Odometry
+            (13,) position, quaternion x y z w, linear and angular velocity in the child's axes.
+        orientation: (4,) x y z w; None if the message has none.
+        child: of an Odometry, the frame whose pose it is.
     """
 
     frame: str
     values: Array
-    orientation: Array | None
-
-
-class SixSample(NamedTuple):
-    """A WrenchStamped, TwistStamped or AccelStamped.
-
-    Attributes:
-        frame: its header's.
-        values: (6,) force [N] and moment [N·m]; or linear and angular.
-    """
-
-    frame: str
-    values: Array
+    orientation: Array | None = None
+    child: str | None = None
 
 
 class JointSample(NamedTuple):
@@ -82,46 +75,6 @@ class JointSample(NamedTuple):
     names: tuple[str, ...]
     positions: Array
     efforts: Array
-
-
-class PoseSample(NamedTuple):
-    """A point, pose or transform.
-
-    Attributes:
-        frame: its header's.
-        position: (3,) [m].
-        orientation: (4,) x y z w; None for a point.
-    """
-
-    frame: str
-    position: Array
-    orientation: Array | None
-
-
-class OdometrySample(NamedTuple):
-    """An Odometry.
-
-    Attributes:
-        frame: its header's.
-        child: the frame whose pose it is.
-        values: (13,) position, quaternion x y z w, linear and angular velocity in its axes.
-    """
-
-    frame: str
-    child: str
-    values: Array
-
-
-class TrajectorySample(NamedTuple):
-    """A JointTrajectory.
-
-    Attributes:
-        names: of the joints.
-        point: positions, velocities and accelerations of its first point; None without a point.
-    """
-
-    names: tuple[str, ...]
-    point: tuple[Array, Array, Array] | None
 
 
 class KnownBytes:
@@ -214,31 +167,31 @@ def _place(layout: CdrLayout, first: str, last: str = '') -> tuple[Any, int, int
     return begin.dtype, apart + end.shape[0], begin.offset
 
 
-def _imu(strings: Any, numbers: list[Array]) -> ImuSample:
+def _imu(strings: Any, numbers: list[Array]) -> Sample:
     orientation, covariance = numbers[0][:4], numbers[0][4]
     absent = covariance == _ABSENT or not any(orientation.tolist())
     values = numbers[0].take(_OF_IMU)
-    return ImuSample(strings['header.frame_id'], values, None if absent else orientation)
+    return Sample(strings['header.frame_id'], values, None if absent else orientation)
 
 
-def _pose(strings: Any, numbers: list[Array]) -> PoseSample:
+def _pose(strings: Any, numbers: list[Array]) -> Sample:
     values = numbers[0]
     orientation = values[3:7] if len(values) > 3 else None
-    return PoseSample(strings['header.frame_id'], values[:3], orientation)
+    return Sample(strings['header.frame_id'], values[:3], orientation)
 
 
-def _motion(strings: Any, numbers: list[Array]) -> SixSample:
-    return SixSample(strings['header.frame_id'], numbers[0].copy())
+def _six(strings: Any, numbers: list[Array]) -> Sample:
+    return Sample(strings['header.frame_id'], numbers[0].copy())
 
 
-def _odometry(strings: Any, numbers: list[Array]) -> OdometrySample:
-    values = np.concatenate(numbers)
-    return OdometrySample(strings['header.frame_id'], strings['child_frame_id'], values)
+def _odometry(strings: Any, numbers: list[Array]) -> Sample:
+    values, child = np.concatenate(numbers), strings['child_frame_id']
+    return Sample(strings['header.frame_id'], values, values[3:7], child)
 
 
-def _trajectory(strings: Any, numbers: list[Array]) -> TrajectorySample:
-    point = (numbers[0], numbers[1], numbers[2]) if numbers else None
-    return TrajectorySample(strings['joint_names'], point)
+def _trajectory(strings: Any, numbers: list[Array]) -> Array | None:
+    """(3n,) positions, velocities and accelerations of the first point; None without one."""
+    return np.concatenate(numbers) if numbers else None
 
 
 _POINT = tuple(f'points[0].{part}' for part in ('positions', 'velocities', 'accelerations'))
@@ -247,9 +200,7 @@ _TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
 
 _READ = {
     'sensor_msgs/msg/Imu': (_IMU, _imu),
-    'geometry_msgs/msg/WrenchStamped': (
-        ('wrench',), lambda strings, numbers: SixSample(strings['header.frame_id'], numbers[0])
-    ),
+    'geometry_msgs/msg/WrenchStamped': (('wrench',), _six),
     'sensor_msgs/msg/JointState': (
         ('position', 'effort'), lambda strings, numbers: JointSample(strings['name'], *numbers)
     ),
@@ -257,8 +208,8 @@ _READ = {
     'geometry_msgs/msg/PoseStamped': (('pose',), _pose),
     'geometry_msgs/msg/PoseWithCovarianceStamped': (('pose.pose',), _pose),
     'geometry_msgs/msg/TransformStamped': (('transform',), _pose),
-    'geometry_msgs/msg/TwistStamped': (('twist',), _motion),
-    'geometry_msgs/msg/AccelStamped': (('accel',), _motion),
+    'geometry_msgs/msg/TwistStamped': (('twist',), _six),
+    'geometry_msgs/msg/AccelStamped': (('accel',), _six),
     'nav_msgs/msg/Odometry': (('pose.pose', 'twist.twist'), _odometry),
     _TRAJECTORY: (_POINT, _trajectory),
 }  # fmt: skip
@@ -377,13 +328,13 @@ class MappedReader(MessageReader):
         def joints(values: Array) -> JointSample:
             return JointSample(names, values[positions], messages.efforts(values))
 
-        def foot(values: Array) -> SixSample:
-            return SixSample(frame, messages.wrenches(values))
+        def foot(values: Array) -> Sample:
+            return Sample(frame, messages.wrenches(values))
 
-        def imu(values: Array) -> ImuSample:
+        def imu(values: Array) -> Sample:
             orientation = messages.orientations(values)
             absent = orientation is None or not any(orientation.tolist())
-            return ImuSample(frame, values[:6], None if absent else orientation)
+            return Sample(frame, values[:6], None if absent else orientation)
 
         sample = joints if names else foot if messages.of_foot else imu
 
