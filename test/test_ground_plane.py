@@ -7,8 +7,6 @@ from izmp_dynamics.stability.ground_plane import (
     SAME_HEIGHT,
     Sole,
     Soles,
-    level_plane,
-    plane_under,
     stand,
 )
 
@@ -90,30 +88,3 @@ def test_in_free_fall_nothing_points_up_and_no_foot_is_known_to_be_loaded():
     soles = feet([-0.8, -0.8], [-0.8, -0.8])
     nothing = np.array([[0.0, 0.0, 0.0], [NAN, NAN, NAN]])
     assert not standing(soles, nothing, 14.0)[0].any()
-
-
-def test_the_plane_of_the_soles_is_that_of_the_foot_that_carries_most():
-    R = Rotation.from_euler('y', 20, degrees=True).as_matrix()
-    left = sole([-0.8, -0.8], [300.0, 10.0])
-    right = sole([-0.7, -0.7], [10.0, 300.0], R=R)
-    plane = plane_under(Soles.of((left, right), 2), standing((left, right), up(2), 14.0)[1])
-    np.testing.assert_allclose(plane.normal, [[0, 0, 1], R[:, 2]], atol=1e-15)
-    np.testing.assert_allclose(plane.point, [[0, 0, -0.8], [0, 0, -0.7]], atol=1e-15)
-
-
-def test_the_level_plane_is_level_and_touches_the_lowest_corner():
-    world_R_root = Rotation.random(30, random_state=3).as_matrix()
-    R = Rotation.random(30, random_state=4).as_matrix()
-    p = np.random.default_rng(5).normal(size=(30, 3))
-    foot = Sole.from_polygon(R, p, SQUARE, None)
-    plane = level_plane((foot,), np.zeros(30, int), world_R_root[:, 2])
-    normal_in_world = np.einsum('tij,tj->ti', world_R_root, plane.normal)
-    np.testing.assert_allclose(normal_in_world, np.tile([0, 0, 1], (30, 1)), atol=1e-12)
-    heights = np.einsum('tvj,tj->tv', foot.corners - plane.point[:, None], plane.normal)
-    np.testing.assert_allclose(heights.min(axis=1), 0.0, atol=1e-12)
-
-
-def test_the_level_plane_follows_the_loaded_foot_not_the_lower_one():
-    soles = feet([-0.6], [-0.8], [300.0], [0.0])  # the right foot hangs beside a step
-    plane = level_plane(soles, standing(soles, up(1), 14.0)[1], np.eye(3)[None, 2])
-    np.testing.assert_allclose(plane.point[0, 2], -0.6)

@@ -4,6 +4,7 @@ import pytest
 from izmp_dynamics.base.errors import SensingError, ShapeError
 from izmp_dynamics.sensing.difference_stage import QUOTIENTS
 from izmp_dynamics.sensing.gyro_difference import GyroDifference
+from izmp_dynamics.sensing.localizer import Localizer
 
 from .raising import raising
 
@@ -62,3 +63,9 @@ def test_wrong_input_is_refused() -> None:
         GyroDifference(ARM, 0.002, method='magic')
     with raising(ShapeError, 'shape', name='specific_force'):
         GyroDifference(ARM, 0.002).batch(clock(3), np.zeros((3, 3)), np.zeros((3, 2)))
+    with raising(SensingError, 'period', period=0.0):
+        Localizer(ARM, 0.0)
+    with raising(ShapeError, 'shape', name='world_R_root'):
+        Localizer(ARM, 0.002).batch(clock(3), np.zeros((3, 3)), np.zeros((3, 4)))
+    with raising(ShapeError, 'shape', name='world_p_gps'):
+        Localizer(ARM, 0.002).batch(clock(3), np.zeros((4, 3)), np.zeros((3, 3, 3)))

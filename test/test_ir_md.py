@@ -63,8 +63,8 @@ def sampled(middle, step, count=5):
     return middle + around * round(step * NANOSECONDS)
 
 
-def momentum_of(ir_md, m, shift=(0.0, 0.0, 0.0)):
-    return ir_md.momentum(m.R, m.p + np.array(shift), m.v, m.omega, m.q, m.qd)
+def momentum_of(ir_md, m):
+    return ir_md.momentum(m.R, m.p, m.v, m.omega, m.q, m.qd)
 
 
 def exact(model, m):
@@ -86,27 +86,6 @@ def test_the_contact_wrench_converges_to_that_of_mr_ad(model, difference, order)
             errors.append([np.linalg.norm(deviation[:3]), np.linalg.norm(deviation[3:])])
         orders = np.log2(np.divide(errors[:-1], errors[1:]))
         np.testing.assert_allclose(orders, order, atol=0.15)
-
-
-@pytest.mark.parametrize('difference', ['central', 'paper'])
-def test_a_shift_of_the_world_moves_the_reference_point_and_nothing_else(model, difference):
-    ir_md = IrMd(model, GRAVITY, difference)
-    shift = np.array([30.0, -20.0, 5.0])
-    stamps = sampled(NANOSECONDS, 2e-3)
-    m = motion(model, stamps)
-    here, there = momentum_of(ir_md, m), momentum_of(ir_md, m, shift)
-    np.testing.assert_array_equal(there.linear, here.linear)
-    np.testing.assert_allclose(
-        there.angular, here.angular + np.cross(shift, here.linear), rtol=0, atol=1e-10
-    )
-    np.testing.assert_allclose(there.com, here.com + shift, rtol=0, atol=1e-12)
-    wrench = ir_md.batch(stamps, here, max_gap=1.0)
-    moved = ir_md.batch(stamps, there, max_gap=1.0)
-    expected = wrench.transformed(np.eye(3), shift)
-    known = np.isfinite(wrench.force).all(axis=1)
-    assert known.sum() >= 3
-    np.testing.assert_array_equal(moved.force, wrench.force)
-    np.testing.assert_allclose(moved.moment[known], expected.moment[known], rtol=0, atol=1e-8)
 
 
 def test_there_is_no_wrench_without_neighbours_or_across_gaps(model):

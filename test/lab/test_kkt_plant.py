@@ -57,22 +57,6 @@ def test_the_constraints_hold_in_acceleration(plant, case):
     np.testing.assert_allclose(rate(velocities, state, motion), 0.0, atol=1e-4)
 
 
-def test_the_bias_terms_are_the_rates_of_the_jacobians(plant, case):
-    """J̇ν, J̇_r ν_s and J̇_s ν_s against difference quotients."""
-    state, _, motion = case
-    terms = terms_of(plant, state)
-    nu = np.concatenate([state.root.velocity, state.root.angular_velocity, state.qd])
-    for J, bias in (
-        (lambda at: terms_of(plant, at).body.J @ nu, terms.body.Jdot_nu),
-        (lambda at: terms_of(plant, at).board.J_feet @ terms.board.nu, terms.board.J_feet_dot_nu),
-        (
-            lambda at: terms_of(plant, at).board.J_ground @ terms.board.nu,
-            terms.board.J_ground_dot_nu,
-        ),
-    ):
-        np.testing.assert_allclose(rate(J, state, motion), bias, atol=1e-5)
-
-
 def test_the_feet_carry_what_mr_ad_says(plant, case):
     """The robot's part of the equations, by the recursion of this package over its KDL tree."""
     state, _, motion = case

@@ -81,21 +81,6 @@ def test_velocities_and_accelerations_belong_to_their_instants(run):
 # Sensors against the truth
 
 
-def test_accelerometers_feel_the_rigid_body_formula(run, plant):
-    """φ(r) = φ + ω̇ × r + ω × (ω × r), in the axes of the sensor."""
-    root = run.truth.root
-    signals = {FILE.imu.frame: run.imu.specific_force}
-    signals |= {a.frame: run.accelerometers[a.topic] for a in FILE.accelerometers}
-    assert len(signals) == 4
-    for frame, signal in signals.items():
-        mount = plant.robot.mount(frame)
-        r = np.broadcast_to(mount.p_frame_in_body, root.position.shape)
-        omega = root.angular_velocity
-        expected = root.proper_acceleration(FILE.gravity) + np.cross(root.angular_acceleration, r)
-        expected = expected + np.cross(omega, np.cross(omega, r))
-        assert np.abs(signal - expected @ mount.body_R_frame).max() < 1e-12
-
-
 def test_gyro_gps_and_orientation(run, plant):
     root = run.truth.root
     imu_R = plant.robot.mount(FILE.imu.frame).body_R_frame

@@ -1,4 +1,4 @@
-"""The bench of the studies: sampling, ideal sensors, noise, setups; runs and their store."""
+"""The bench of the studies: sampling, ideal sensors, noise, setups; experiment files."""
 
 import dataclasses
 
@@ -7,12 +7,10 @@ import pytest
 
 from izmp_dynamics.base.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.engine.processes import Processes
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.signals.differences import backward_quotient
-from izmp_lab.studies import runs as runs_module
 from izmp_lab.studies.paper.bench import Bench, Sampled
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.sensors import (
@@ -31,8 +29,6 @@ from izmp_lab.studies.paper.trial import (
     WalkCase,
     simulate_trial,
 )
-from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
-from izmp_lab.studies.tipping_arm import arm_of_wrench
 
 from ..raising import raising
 from .walking import ROBOT_FILE
@@ -103,21 +99,6 @@ def test_an_averaging_accelerometer_reports_the_mean_of_its_interval(trial, benc
     assert np.isnan(averaged[0]).all()
     assert np.abs(averaged[1:] - mean).max() < 0.15
     assert np.abs((averaged[1:] - mean).mean(axis=0)).max() < 2e-3
-
-
-def test_with_a_push_the_izmp_is_where_ground_and_push_act_together(bench):
-    trial = simulate_trial(FILE, WalkCase(steps=6, push=30.0))
-    pushed = trial.applied_wrench.any(axis=1)
-    assert pushed.sum() == pytest.approx(50, abs=1)
-    np.testing.assert_allclose(np.linalg.norm(trial.applied_wrench[pushed, :3], axis=1), 30.0)
-    wrench = bench.exact_wrench(trial)
-
-    def arm(acting):
-        normal, minimum = trial.ground_normal, bench.rig.minimum_force
-        return arm_of_wrench(wrench, acting, normal, trial.cop, minimum)
-
-    assert arm(trial.ground_wrench + trial.applied_wrench).max() < 1e-9
-    assert arm(trial.ground_wrench)[pushed].min() > 0.01
 
 
 @pytest.mark.parametrize('setup', PAPER_SETUPS, ids=lambda setup: setup.name)
@@ -207,93 +188,6 @@ def test_the_full_step_begins_on_the_right_foot():
     start, stop = full_step(begins)
     assert stop - start == pytest.approx(0.896)
     assert round((start - 1.5) / 0.448) % 2 == 1
-
-
-calls = []
-
-
-@dataclasses.dataclass(frozen=True)
-class Sum:
-    sum: int
-    terms: np.ndarray
-
-
-def add(a, b):
-    calls.append((a, b))
-    return Sum(a + b, np.array([a, b]))
-
-
-def double(one):
-    return {'sum': np.array(2 * one.sum)}
-
-
-def stop():
-    raise KeyboardInterrupt
-
-
-def sum_of(a, b):
-    return Run(add, {'a': a, 'b': b}, Sum)
-
-
-def test_a_finished_run_is_not_done_again(tmp_path):
-    calls.clear()
-    store = Store(tmp_path / 'runs')
-    run = Run(double, {'one': sum_of(1, 2)})
-    fractions = []
-    perform_all([run, sum_of(1, 2)], store, progress=fractions.append)
-    perform_all([run, sum_of(1, 2)], store)
-    assert calls == [(1, 2)]
-    assert perform(run, store)['sum'] == 6
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-
-
-def test_the_key_of_a_run_has_all_code_and_what_it_needs(monkeypatch):
-    needing = Run(double, {'one': sum_of(1, 2)})
-    keys = [needing.key(), Run(double, {'one': sum_of(1, 3)}).key()]
-    monkeypatch.setattr(runs_module, 'code_digest', lambda: 'other')
-    keys.append(needing.key())
-    assert len(set(keys)) == 3
-
-
-def test_a_damaged_result_is_made_again(tmp_path):
-    store, run = Store(tmp_path), sum_of(1, 2)
-    perform(run, store)
-    path = store.path(run)
-    path.write_bytes(path.read_bytes()[:40])
-    calls.clear()
-    for _ in range(2):
-        result = perform(run, store)
-        assert result.sum == 3
-        np.testing.assert_array_equal(result.terms, [1, 2])
-    assert calls == [(1, 2)]
-
-
-def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
-    store = Store(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        perform_all([sum_of(1, 2), Run(stop, {})], store)
-    assert [path.name.partition('-')[0] for path in tmp_path.iterdir()] == ['add']
-
-
-def test_runs_are_shared_among_processes(tmp_path):
-    pytest.importorskip('distributed')
-    perform_all([sum_of(1, 2), sum_of(3, 4)], Store(tmp_path), Processes(2))
-    assert perform(sum_of(3, 4), Store(tmp_path)).sum == 7
-
-
-def test_without_dask_runs_are_done_one_after_the_other(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr('izmp_dynamics.engine.processes.find_spec', lambda name: None)
-    runs = [sum_of(1, 2), sum_of(3, 4)]
-    perform_all(runs, Store(tmp_path), Processes(2))
-    assert perform(runs[1], Store(tmp_path)).sum == 7
-    assert 'pip install distributed' in caplog.text
-
-
-def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
-    (tmp_path / 'file').write_text('')
-    with raising(StoreError, 'not_written', folder=tmp_path / 'file'):
-        perform(sum_of(1, 2), Store(tmp_path / 'file'))
 
 
 def test_the_example_experiment_is_the_default():

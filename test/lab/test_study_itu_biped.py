@@ -49,9 +49,10 @@ def study():
 
 @pytest.fixture(scope='module')
 def results(study, folder):
-    """All pictures, made quickly: a walk that is scored and tracked is simulated once."""
+    """All pictures, made quickly: a walk is simulated once, Algorithm 1 is timed once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, 'run_trial', cache(runs.run_trial))
+        patch.setattr(runs, '_TIMED', 1)
         return publish(page(study), study, folder)
 
 

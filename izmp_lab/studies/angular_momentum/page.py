@@ -84,8 +84,8 @@ def execution(study: MomentumStudy, found: Executions) -> Picture:
             *_facts_alone(found),
         ),
         seen='Mean distance of the simulated centre of mass from the planned one over the length '
-        'of the soles, ten steps of 0.8 s and 0.25 m in MuJoCo; the longest soles are the '
-        'robot’s own. biped31’s ankles answer to its tilt, TALOS walks open loop. A fall is '
+        f'of the soles, {study.steps} steps of 0.8 s and 0.25 m in MuJoCo; the longest soles are '
+        'the robot’s own. biped31’s ankles answer to its tilt, TALOS walks open loop. A fall is '
         'at the mean up to the fall. The mean is over the steps, without the standing.',
         paper='Nothing is executed.',
         ours=_ours(len(study.robots) > 1),

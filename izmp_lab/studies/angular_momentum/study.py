@@ -6,7 +6,7 @@ what is taken is in the trial and in `MomentumParameters`.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -293,12 +293,14 @@ class MomentumStudy:
         step_times: of the grid [s].
         step_lengths: of the grid [m].
         soles: how many lengths of soles are simulated.
+        steps: of every walk.
     """
 
     robots: tuple[Robot, ...]
     step_times: tuple[float, ...] = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
     step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
     soles: int = 5
+    steps: int = 10
 
     @classmethod
     def full(cls, folder: Path) -> 'MomentumStudy':
@@ -310,7 +312,7 @@ class MomentumStudy:
         """Prepare one that takes seconds and still shows all that the page describes."""
         return cls(
             _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
-            soles=1,
+            soles=1, steps=7,
         )  # fmt: skip
 
     @property
@@ -320,16 +322,21 @@ class MomentumStudy:
 
     def score(self, robot: Robot, trial: Trial) -> Run:
         """Describe the score of a planned walk."""
-        return Run(plan_score, {'robot': robot, 'trial': trial}, ZmpScore)
+        return self._run(plan_score, robot, trial, ZmpScore)
 
     def tracks(self, robot: Robot, trial: Trial) -> Run:
         """Describe the tracks of a planned walk."""
-        return Run(plan_tracks, {'robot': robot, 'trial': trial})
+        return self._run(plan_tracks, robot, trial)
 
     def executed(self, robot: Robot, trial: Trial) -> Run:
         """Describe the execution of a walk by the plant."""
-        given = {'robot': robot, 'trial': trial}
-        return Run(executed, given, WalkOutcome, effort=10.0)
+        return self._run(executed, robot, trial, WalkOutcome, effort=10.0)
+
+    def _run(
+        self, function: Callable[..., Any], robot: Robot, trial: Trial, *of: Any, **how: Any
+    ) -> Run:
+        trial = dataclasses.replace(trial, steps=self.steps)
+        return Run(function, {'robot': robot, 'trial': trial}, *of, **how)
 
     def sole_lengths(self, robot: Robot) -> tuple[float, ...]:
         """Lengths of the soles that are simulated [m]: the robot's own, then the shortest."""

@@ -255,6 +255,7 @@ def _literal_runs(study: ItuStudy) -> dict[Setting, Run]:
     settings = (
         Setting(step_time, foot, friction)
         for foot, step_time, friction in itertools.product(FEET, STEP_TIMES, FRICTIONS)
+        if step_time in study.grid.step_times and friction in study.grid.frictions
     )
     return {each: study.score('converging', each, literal=True) for each in settings}
 
