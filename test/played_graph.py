@@ -187,5 +187,6 @@ class PlayedGraph:
 
     def status(self, node):
         """Level of the diagnostics since the last time, and their values by key."""
+        node.inspect()
         status = node.health.status()
         return status.level, {item.key: item.value for item in status.values}

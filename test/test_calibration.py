@@ -441,14 +441,14 @@ def test_a_running_robot_states_how_a_force_sensor_is_turned(steps, robot):
     watch = ForceWatch(robot, health, every=0.0)
     for signal, samples in (('joints', part.joints), ('imu', part.imu)):
         for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
-            watch.steps.see(signal, stamp, values)
+            watch.see(signal, stamp, values)
     for foot, turn in (('l_foot', turned((0.0, 0.0, np.pi))), ('r_foot', np.eye(6))):
         samples = part.feet[foot]
         for stamp, values in zip(samples.stamps.tolist(), samples.values, strict=True):
-            watch.see(foot, stamp, turn @ values)
+            watch.see(f'feet[{foot}]', stamp, turn @ values)
 
     watch.inspect(rig)
-    watch.steps.judge(nullcontext())
+    watch.judge(nullcontext())
     values = {entry.key: entry.value for entry in health.status().values}
     assert "'l_foot'" in values['finding force_sensor_turned']
     ForceWatch(robot, health)

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
 
 from izmp_dynamics.nodes import receiving
-from izmp_dynamics.nodes.receiving import KeptSegments, Losses, Receiver, Reception
+from izmp_dynamics.nodes.receiving import KeptSegments, Receiver, Reception
 
 MS, BEGIN = 10**6, 10**18
 PERIOD = 8 * MS
@@ -66,7 +66,7 @@ class Process:
             lambda queue: None,
             None,
             lambda message: self.take(topic, message),
-            Losses(lambda: 1, lambda number: None),
+            lambda: 1,
             lose,
             raw=True,
         )

@@ -485,11 +485,9 @@ def test_what_keeps_the_composed_node_waiting_is_stated(
         graph.play(short_bag, lambda name, message: None if name.endswith(topic) else message)
         for awaited, expected in ((1000.0, OK), (0.0, ERROR)):
             monkeypatch.setattr(health, 'AWAITED', awaited)
-            node.inspect()
             level, values = graph.status(node)
             assert level == expected
             assert topic in values['finding waiting for frames']
         graph.play(short_bag)
-        node.inspect()
         assert 'finding waiting for frames' not in graph.status(node)[1]
         assert len(graph.messages['/mr_ad/izmp']) > 50

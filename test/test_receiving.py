@@ -20,7 +20,6 @@ from izmp_dynamics.nodes.graph_node import MOST_COLLECTED
 from izmp_dynamics.nodes.health import AGE_LIMIT, ERROR, OK, STARTUP, Health
 from izmp_dynamics.nodes.receiving import (
     REPLACED_AFTER,
-    Losses,
     Receiver,
     Reception,
 )
@@ -77,8 +76,9 @@ class Overloaded:
             self.lost[topic, reason] += number
             self.skips += topic == '/joints'
 
-        create, losses = (lambda: self.queues[topic]), Losses(lambda: 1, lambda number: None)
-        return Reception(create, lambda queue: None, None, take, losses, lose)
+        return Reception(
+            lambda: self.queues[topic], lambda queue: None, None, take, lambda: 1, lose
+        )
 
     def publish(self, stamp, age=0):
         """A message on every topic that was received so long ago [ns]."""
@@ -283,9 +283,13 @@ def test_the_subscription_that_receives_stays(acd, first_is_dead):
     ],
 )
 def test_gaps_in_the_numbers_of_one_publisher_are_counted(numbers, publishers, missed):
-    found = []
-    losses = Losses(lambda: publishers, found.append)
-    for number in numbers:
-        losses.see({'publication_sequence_number': number})
-    losses.see({})
-    assert found == missed
+    infos, found = [{'publication_sequence_number': number} for number in numbers] + [{}], []
+    handle = SimpleNamespace(take_message=lambda *_: (None, infos.pop(0)))
+    subscription = SimpleNamespace(topic_name='/imu', handle=handle)
+    reception = Reception(
+        lambda: subscription, lambda _: None, None, None, lambda: publishers,
+        lambda reason, number: found.append((reason, number)),
+    )  # fmt: skip
+    while infos:
+        reception.take()
+    assert found == [(Reason.LOST, number) for number in missed]

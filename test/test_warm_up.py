@@ -36,7 +36,7 @@ from izmp_dynamics.base.cache import KernelCache
 from izmp_dynamics.cli import compile_kernels
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.nodes.sensor_watch import RecentSteps
+from izmp_dynamics.nodes.sensor_watch import ForceWatch
 from izmp_dynamics.nodes.markers import Markers
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import make_rig
@@ -54,7 +54,8 @@ print([
     if isinstance(kernel, Dispatcher) and isinstance(kernel._cache, KernelCache)
     and not kernel._cache._cache_file._load_index()
 ])
-markers, steps = Markers(Mock(), model, 'pelvis'), RecentSteps(Mock(), 30.0)
+markers = Markers(Mock(), model, 'pelvis')
+steps = ForceWatch(robot, Mock(holds=lambda key: False))
 before = ready()
 evaluator = Evaluator(rig, live=True)
 for piece in evaluator.push(standstill(rig, 300)):
@@ -66,7 +67,7 @@ for each in changed:
 compile_stages(rig, given=TASKS['izmp'].given, computes=TASKS['izmp'].computes)
 assert copy.deepcopy(evaluator).flush()  # as in a pause
 markers.show(10**9, np.zeros(model.dof), np.zeros(3), None, None, np.zeros(6))
-steps.rig = rig
+steps.inspect(rig)
 knee = np.eye(model.dof)[model.joint_names.index('l_knee')]
 for bent in (0.0, 1.0):  # a robot that stands is not judged by its steps
     for signal, samples in standstill(rig, 300).items():

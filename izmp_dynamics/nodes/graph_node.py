@@ -239,7 +239,7 @@ class GraphNode(TopicNode):
         for instant in _each(piece):
             if 'verdict' in self.task.computes and instant.joints.valid[0]:
                 stamp, q = int(instant.stamps[0]), instant.joints.positions[0]
-                self.sensors.forces.steps.see('joints', stamp, q)
+                self.sensors.forces.see('joints', stamp, q)
             if self.evaluator is not None and self.outputs.put_first(instant, self.evaluator.rig):
                 self._put_uncertain(instant)
             fusion = self._fusion if self._fuses and not self.is_ahead else None
@@ -269,6 +269,8 @@ class GraphNode(TopicNode):
         self.sensors.inspect(self.evaluator)
         if self._tare is not None:
             self._tare.inspect()
+        if self.outputs.verdict is not None:
+            self.outputs.verdict.falls.inspect()
         if self.evaluator is not None:
             self.evaluator.stages.trim()
         if self.task.is_lazy:
@@ -355,7 +357,7 @@ class GraphNode(TopicNode):
             if report:
                 self._report()
                 if (verdict := self.outputs.verdict) is not None:
-                    for judge in (verdict.findings, self.sensors.forces.steps):
+                    for judge in (verdict.findings, self.sensors.forces):
                         judge.judge(self._lock)
 
     def _flush_after_pause(self) -> None:

@@ -149,7 +149,6 @@ class Health:
         self.age_limit = age_limit
         self.inputs: list[Input] = []
         self.counters: list[Callable[[], Mapping[str, Faults]]] = []
-        self.judges: list[Callable[[], None]] = []
         self.counts: defaultdict[str, Faults] = defaultdict(Counter)
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
@@ -268,8 +267,6 @@ class Health:
 
     def status(self) -> DiagnosticStatus:
         """Summarize since the last call."""
-        for judge in self.judges:
-            judge()
         now = time.monotonic()
         elapsed, self._last = max(now - self._last, 1e-3), now
         values = dict(self.values)

@@ -5,6 +5,7 @@ import difflib
 import math
 import typing
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -188,14 +189,6 @@ def _parameter(name: str, hint: Any, field: dataclasses.Field[Any]) -> SettingPa
     return SettingParameter(name, kind, type(None) in arguments, field.metadata)
 
 
-def value_of(robot: RobotFile, name: str) -> Any:
-    """The value of a setting, e.g. 'acd.max_gap'."""
-    value: Any = robot
-    for part in name.split('.'):
-        value = getattr(value, part)
-    return value
-
-
 def with_values(robot: RobotFile, values: typing.Mapping[str, Any]) -> RobotFile:
     """Return the robot file with other values of some settings.
 
@@ -243,7 +236,7 @@ class NodeSettings:
 
     def _declared(self, file: RobotFile) -> Iterator[tuple[str, Any]]:
         for name, item in self._settings.items():
-            default = value_of(file, name)
+            default = attrgetter(name)(file)
             given = self._node.declare_parameter(name, default, item.descriptor()).value
             yield name, item.checked(given)
 

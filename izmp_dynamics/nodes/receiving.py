@@ -17,12 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 import rclpy
-from rclpy.callback_groups import CallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -66,38 +65,6 @@ class KeptSegments:
         return not (stamp // self._length) % (1 << level)
 
 
-class Losses:
-    """Notices missing messages of a subscription by their numbers; the first may have any.
-
-    Several publishers count each for themselves, and the middleware does not state which is which:
-    then nothing is noticed. Nor is it where the middleware gives no numbers (Humble; Cyclone DDS).
-
-    Attributes:
-        following: number of the next message if none is missing; negative: not known.
-
-    Args:
-        lost: is given the number of messages that are missing before this one.
-    """
-
-    def __init__(self, publishers: Callable[[], int], lost: Callable[[int], None]) -> None:
-        self._publishers = publishers
-        self._lost = lost
-        self.following = -1
-
-    def restart(self) -> None:
-        """Let the next message have any number."""
-        self.following = -1
-
-    def see(self, info: Mapping[str, Any]) -> None:
-        """Take what the middleware states about a message."""
-        number = info.get('publication_sequence_number')
-        if number is None:
-            return
-        following, self.following = self.following, number + 1
-        if 1 < following < number and self._publishers() == 1:
-            self._lost(number - following)
-
-
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
@@ -127,9 +94,14 @@ _LONGEST_SILENCE = round(LONGEST_REST * NANOSECONDS)
 class Reception:
     """A subscription, and what becomes of its messages.
 
+    What the middleware has lost shows in the numbers of the messages, of which the first may have
+    any. Several publishers count each for themselves, and the middleware does not state which is
+    which: then nothing is noticed. Nor is it where the middleware gives no numbers (Humble;
+    Cyclone DDS).
+
     Attributes:
-        losses: notices messages that the middleware dropped.
-        lost: is given the number of messages that were skipped.
+        publishers: counts those of the topic.
+        lost: is given the number of messages that were lost or skipped.
         raw: whether the callback is given the bytes.
         dead: whether the subscription is to be replaced.
         second: takes the place of the first when a message comes to it; None: there is no doubt.
@@ -140,13 +112,14 @@ class Reception:
     destroy: Callable[[Any], object]
     msgtype: Any
     callback: Callback
-    losses: Losses
+    publishers: Callable[[], int]
     lost: Lost
     raw: bool = False
     topic: str = ''
     dead: bool = False
     second: Any = None
     silent_until: int = 0
+    _following: int = -1  # number of the next message if none is missing; negative: not known
     _received: int = 0
     _attempts: int = 0
     _next_attempt: float = 0.0
@@ -189,10 +162,11 @@ class Reception:
 
     def _see(self, info: Mapping[str, Any]) -> int:
         """Note what the middleware states about a message; return when it was received [ns]."""
-        if info.get('publication_sequence_number') == self.losses.following:
-            self.losses.following += 1  # the usual case
-        else:
-            self.losses.see(info)
+        number, following = info.get('publication_sequence_number'), self._following
+        if number is not None:
+            self._following = number + 1
+            if 1 < following < number and self.publishers() == 1:
+                self.lost(Reason.LOST, number - following)
         received = info.get('received_timestamp') or 0
         if self._received:
             silence = min(3 * (received - self._received) // 4, _LONGEST_SILENCE)
@@ -207,7 +181,7 @@ class Reception:
             if taken is None:
                 return None
             self.subscription, self.second = self.second, self.subscription
-            self.losses.restart()
+            self._following = -1
         self.destroy(self.second)
         self.second = None
         return taken
@@ -304,7 +278,7 @@ class Receiver:
                 node.destroy_subscription,
                 msgtype,
                 callback,
-                Losses(publishers, partial(lost, Reason.LOST)),
+                publishers,
                 lost,
                 raw,
             )
@@ -490,16 +464,9 @@ def _skip(receptions: Iterable[Reception]) -> Counter[str]:
     return Counter({reception.topic: reception.skip(now) for reception in receptions})
 
 
-class Reserved(CallbackGroup):
+class Reserved(MutuallyExclusiveCallbackGroup):
     """Of subscriptions from which no executor may take."""
 
     def can_execute(self, entity: Any) -> bool:
         """No."""
         return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        """No."""
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        """Do nothing, as none begins."""

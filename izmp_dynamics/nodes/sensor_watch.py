@@ -40,59 +40,35 @@ Recorded = tuple[Rig, dict[str, tuple[tuple[int, Array], ...]]]
 """The robot, prepared, and signal → samples with their stamps [ns]."""
 
 
-class ForceWatch:
+class ForceWatch(PeriodicJudge):
     """States what is wrong with the force sensors, with the keys of `izmp check`.
+
+    Their first readings show whether they measure normal forces alone, the last half minute of
+    joints, IMU and force sensors how they are mounted.
 
     Args:
         every: time between two judgements of the steps [s].
     """
 
     def __init__(self, robot: RobotFile, health: Health, every: float = EVERY) -> None:
-        self._health = health
+        super().__init__(health, every)
         self._topics = {
-            foot.name: foot.wrench.topic
+            f'feet[{foot.name}]': foot.wrench.topic
             for foot in robot.feet
             if foot.wrench and not foot.wrench.normal_only
         }
-        self._watches = {name: NormalForceWatch() for name in self._topics}
+        self._watches = {signal: NormalForceWatch() for signal in self._topics}
         self._left = dict.fromkeys(self._topics, SEEN)
-        self.steps = RecentSteps(health, every)
+        self._rig: Rig | None = None
+        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(deque)
         for key in OF_STEPS:  # of one that watched before
             health.clear(key)
 
-    def see(self, foot: str, stamp: int, values: Array) -> None:
-        """Take a reading (6,) of the sensor of a foot at a stamp [ns]."""
-        if self._left.get(foot, 0):
-            self._left[foot] -= 1
-            self._watches[foot].see(values[None])
-        self.steps.see(f'feet[{foot}]', stamp, values)
-
-    def inspect(self, rig: Rig | None) -> None:
-        """State what was found so far; `rig` is the robot, as soon as it is prepared."""
-        for foot, watch in self._watches.items():
-            zero = f"'{self._topics[foot]}': horizontal forces and torques are zero. {PROPOSAL}"
-            key = f'only_normal_force[feet[{foot}]]'
-            self._health.remark(key, 'warning', zero if watch.only_normal else '')
-        self.steps.rig = None if self._health.holds('feet_exchanged') else rig
-
-
-class RecentSteps(PeriodicJudge):
-    """The last half minute of joints, IMU and force sensors.
-
-    Args:
-        every: time between two judgements [s].
-
-    Attributes:
-        rig: the robot, prepared; None: nothing is judged.
-    """
-
-    def __init__(self, health: Health, every: float) -> None:
-        super().__init__(health, every)
-        self.rig: Rig | None = None
-        self._samples: defaultdict[str, deque[tuple[int, Array]]] = defaultdict(deque)
-
     def see(self, signal: str, stamp: int, values: Array) -> None:
         """Take a sample (m,) of 'joints', 'imu' or 'feet[NAME]' at a stamp [ns]."""
+        if self._left.get(signal, 0):
+            self._left[signal] -= 1
+            self._watches[signal].see(values[None])
         samples = self._samples[signal]
         if samples and 0 <= stamp - samples[-1][0] < _STEP:
             return
@@ -102,9 +78,17 @@ class RecentSteps(PeriodicJudge):
         while stamp - samples[0][0] > _SPAN:
             samples.popleft()
 
+    def inspect(self, rig: Rig | None) -> None:
+        """State what was found so far; `rig` is the robot, as soon as it is prepared."""
+        for signal, watch in self._watches.items():
+            zero = f"'{self._topics[signal]}': horizontal forces and torques are zero. {PROPOSAL}"
+            key = f'only_normal_force[{signal}]'
+            self._health.remark(key, 'warning', zero if watch.only_normal else '')
+        self._rig = None if self._health.holds('feet_exchanged') else rig
+
     def given(self) -> Recorded | None:
         """What can be judged; None as long as a signal is missing."""
-        rig = self.rig
+        rig = self._rig
         if rig is None:
             return None
         wanted = {'joints', 'imu', *(f'feet[{foot.name}]' for foot in rig.feet if foot.sensor)}

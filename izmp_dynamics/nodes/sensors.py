@@ -84,7 +84,6 @@ class Sensors:
         self._subscribed: set[str] = set()
         self._joints: JointsInput | None = None
         self._accelerometers: list[Input] = []
-        self._frames_given: dict[str, tuple[str | None, str]] = {}
 
     @property
     def _robot(self) -> RobotFile:
@@ -242,7 +241,7 @@ class Sensors:
             world_R_imu, _ = rotations(orientation[None])
             values[3:] = with_gravity(values[None, 3:], world_R_imu, robot.gravity)[0]
         if 'verdict' in self._computes:
-            self.forces.steps.see('imu', stamp, values)
+            self.forces.see('imu', stamp, values)
         self._collect('imu', stamp, values)
         if self.source == 'imu':
             oriented = orientation is not None and self.watch.oriented
@@ -252,9 +251,9 @@ class Sensors:
 
     def _take_mounted(self, signal: Signal, stamp: int, sample: Sample) -> None:
         """Take a sample of an accelerometer of the root, or of a sensor on another link."""
-        kind, _, name = signal.name.partition('[')
+        kind = signal.kind
         if kind == 'feet':
-            self.forces.see(name[:-1], stamp, sample.values)
+            self.forces.see(signal.name, stamp, sample.values)
         if self._ready(signal, sample.frame) is None:
             return
         if kind == 'accelerometers':
@@ -288,18 +287,13 @@ class Sensors:
         """The evaluator, if there is one; it may need this frame of a message."""
         topic = signal.topic
         if self._frames_seen.get(topic) != frame:
+            self._frames_seen[topic] = frame
             self._check_frame(topic, signal.frame, frame)
-            if topic in self.frames.unknown:
-                self._learn(topic, frame)
-            else:
-                self._frames_seen[topic] = frame
+            self._learn(topic, frame)
         return self._node.evaluator
 
     def _check_frame(self, topic: str, expected: str | None, given: str) -> None:
         """Remark on a message whose frame is not the one that the robot file states."""
-        if self._frames_given.get(topic) == (expected, given):
-            return
-        self._frames_given[topic] = expected, given
         frame = self._node.frame_names.link(given)
         sentence = ''
         if expected and frame and frame != expected:

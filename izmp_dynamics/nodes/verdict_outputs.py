@@ -354,7 +354,6 @@ class FallOutputs:
         self._latest: FallRisk | None = None
         self._put_at = time.monotonic()
         self._reason = ''
-        node.health.judges.append(self._state)
 
     @property
     def wanted(self) -> bool:
@@ -379,7 +378,8 @@ class FallOutputs:
             self._reason = ''
         self._latest, self._put_at = risk, time.monotonic()
 
-    def _state(self) -> None:
+    def inspect(self) -> None:
+        """State what is known of a fall."""
         if self._latest is not None and not self.wanted:  # nothing is evaluated any more
             self._latest, self._reason = None, ''
             self._health.values.pop('fall probability', None)

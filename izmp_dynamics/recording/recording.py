@@ -9,43 +9,23 @@ import numpy as np
 from izmp_dynamics.bags.batch import Batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.joints import enough_of
 from izmp_dynamics.recording.joint_watch import JointPresence, JointWatch
 from izmp_dynamics.recording.survey import Survey
-from izmp_dynamics.recording.topics import SignalTopics
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.imu import rotations, with_gravity
 from izmp_dynamics.signals.samples import Samples, Signals
 
 
-class Recording:
+class Recording(Survey):
     """An open bag with the signals of a robot.
 
-    Args:
-        model: the robot's model.
-
     Attributes:
-        bag: the reader.
-        model: the robot's model.
-        robot: robot file without the sensors that were not recorded.
-        rig: the robot, prepared for evaluation.
         orientation: source of the root's orientation: 'imu', 'position', or None.
-        uses: signal → topic.
-        missing: what is not there.
-        only_ir_md: whether there is no IMU, so that MR-AD cannot be evaluated.
-        unused_wrenches: topics of force sensors that no foot of the robot file takes.
-        findings: anomalies of the beginning.
         joint_watch: what contradicts the URDF's fixed and mimic joints.
         joint_presence: joints that are published for a part of the recording only.
-        groups: joints that are published together.
-        held_joints: foot → movable joints between root and sole that are held at zero, as
-            they have no publisher.
-        periods: signal → median time between its messages [s].
-        origin: times in sentences count from it: the first stamp of the joints, and from the
-            evaluation on the first instant, as in the report [ns].
         restored: signal → by how much stamps were late that were put back onto the clock of their
             publisher [s]; filled by the evaluation.
 
@@ -54,27 +34,10 @@ class Recording:
     """
 
     def __init__(self, bag: BagReader, robot: RobotFile, model: RobotModel) -> None:
-        self.bag = bag
-        self.model = model
-        topics = SignalTopics(bag, robot)
-        survey = Survey(topics, model)
-        self.robot = topics.robot
-        self.uses = topics.uses
-        self.missing = topics.missing
-        self.only_ir_md = topics.only_ir_md
-        self.unused_wrenches = topics.unused_wrenches
-        self.rig = survey.rig
-        self.groups = survey.groups
-        self.held_joints = survey.held_joints
-        self.periods = survey.periods
-        self.origin = survey.origin
-        self.findings: list[Finding] = survey.findings
+        super().__init__(bag, robot, model)
         self._watch_joints()
         self.restored: dict[str, float] = {}
-        self._topics = topics
-        self.orientation = 'imu' if survey.oriented else None
-        if survey.posed:
-            self.orientation = 'position'
+        self.orientation = 'position' if self.posed else 'imu' if self.oriented else None
 
     def set_half_width(self, half_width: float | None) -> None:
         """Filter with a half-width that the robot file leaves open [s]; None: not at all."""
@@ -97,9 +60,9 @@ class Recording:
         Returns:
             For each span the signals received in it, and the receive time at its end [ns].
         """
-        self._topics.reset()  # the survey has seen some messages, perhaps another pass as well
+        self.reset()  # the survey has seen some messages, perhaps another pass as well
         self._watch_joints()
-        batches = self.bag.batches(self._topics.names, span_s)
+        batches = self.bag.batches(self.names, span_s)
         return map(self._span, batches)  # keeps no batch while the next is read
 
     def _watch_joints(self) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.bags.messages import joint_state_batch
+from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import median
+from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import ORDERS, POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
@@ -59,20 +61,18 @@ def beyond_limits(model: RobotModel, middle: Array) -> tuple[str, str]:
     )
 
 
-class Survey:
-    """What the beginning of a log gives.
-
-    Args:
-        topics: of the signals; those without messages are left out.
-        model: the robot's model.
+class Survey(SignalTopics):
+    """What the beginning of a log gives; signals without messages are left out.
 
     Attributes:
+        model: the robot's model.
         rig: the robot, prepared for evaluation.
         groups: joints that are published together.
         periods: signal → median time between its messages [s].
         oriented: whether the IMU's orientation can be used.
         posed: whether an orientation comes with the position.
-        origin: first stamp of the joints [ns].
+        origin: times in sentences count from it: the first stamp of the joints, and from the
+            evaluation on the first instant, as in the report [ns].
         findings: anomalies.
         held_joints: foot → movable joints between root and sole that are held at zero, as
             they have no publisher.
@@ -82,29 +82,28 @@ class Survey:
         SensingError: if IMU or accelerometers are in the wrong unit or without gravity.
     """
 
-    def __init__(self, topics: SignalTopics, model: RobotModel) -> None:
-        self.topics = topics
+    def __init__(self, bag: BagReader, robot: RobotFile, model: RobotModel) -> None:
+        super().__init__(bag, robot)
         self.model = model
         self.findings: list[Finding] = []
         self.held_joints: dict[str, tuple[str, ...]] = {}
-        read = self._read()
-        topics.leave_out_unusable()
-        uses = topics.uses
-        self.periods = {signal: 1.0 / use.rate for signal, use in uses.items()}
+        read = self._beginning()
+        self.leave_out_unusable()
+        self.periods = {signal: 1.0 / use.rate for signal, use in self.uses.items()}
         self.groups = self._groups(read['joints'])
         ground = self._ground_frame(read.get('ground', []))
         self.origin = min(int(part.stamps.min()) for part in read['joints'] if len(part))
         self.posed = any(has_rotation(part) for part in read.get('position', []))
         ids = self._frame_ids() | self._positioned_frame(read.get('position', [])) | ground
-        self.rig: Rig = make_rig(topics.robot, model, ids)
+        self.rig: Rig = make_rig(self.robot, model, ids)
         self.oriented = False
-        if not topics.robot.imu.from_position:
+        if not self.robot.imu.from_position:
             force = self._learn_imu(read['imu'])
-            if not topics.robot.imu.gravity_removed:
+            if not self.robot.imu.gravity_removed:
                 self._check_accelerometers(read, force)
         elif not self.posed:
             raise ReplayError(
-                f"'{topics.uses['position'].topic}' holds no orientation that is a unit "
+                f"'{self.uses['position'].topic}' holds no orientation that is a unit "
                 'quaternion, so no IMU can be derived from it (imu.from_position).',
                 kind='no_pose',
             )
@@ -112,17 +111,16 @@ class Survey:
     def _warn(self, kind: str, sentence: str, remedy: str = '') -> None:
         self.findings.append(Finding(kind, 'warning', sentence, remedy))
 
-    def _read(self) -> dict[str, list[Any]]:
+    def _beginning(self) -> dict[str, list[Any]]:
         """Read until every topic has had messages, but keep only those of the beginning."""
         beginning: defaultdict[str, list[Any]] = defaultdict(list)
-        bag, uses = self.topics.bag, self.topics.uses
-        stop = (bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
-        for batch in bag.batches(self.topics.names, 1.0):
-            for signal, use in uses.items():
+        stop = (self.bag.start or 0) + round(SURVEY_SECONDS * NANOSECONDS)
+        for batch in self.bag.batches(self.names, 1.0):
+            for signal, use in self.uses.items():
                 read = credible(use.read(batch, self.model.joint_names))
                 if batch.start < stop or not any(len(part) for part in beginning[signal]):
                     beginning[signal].append(read)
-            if batch.end > stop and all(use.steps for use in uses.values()):
+            if batch.end > stop and all(use.steps for use in self.uses.values()):
                 break
         return beginning
 
@@ -136,7 +134,7 @@ class Survey:
         joints_of = enumerate(self.model.joint_names)
         heavy = [name for k, name in joints_of if k not in published and moves_mass[k]]
         if heavy:
-            self.topics.note(
+            self.note(
                 'joints_absent',
                 f'Joints without a publisher are taken to be at zero: {", ".join(heavy)}.',
             )
@@ -146,9 +144,9 @@ class Survey:
 
     def _no_joints(self) -> ReplayError:
         """Why no message has a position of a joint of the robot."""
-        topic = self.topics.uses['joints'].topic
-        batch = next(iter(self.topics.bag.batches([topic], 1.0)))
-        names = self.topics.robot.joints.names or joint_state_batch(batch[topic]).names
+        topic = self.uses['joints'].topic
+        batch = next(iter(self.bag.batches([topic], 1.0)))
+        names = self.robot.joints.names or joint_state_batch(batch[topic]).names
         known = set(names) & set(self.model.joint_names)
         if known:
             return ReplayError(
@@ -167,11 +165,11 @@ class Survey:
         names = JointNames(
             self.model, published, dict.fromkeys(name for part in joints for name in part.others)
         )
-        soles = {foot.name: foot.sole_frame for foot in self.topics.robot.feet}
+        soles = {foot.name: foot.sole_frame for foot in self.robot.feet}
         self.held_joints = held_joints(self.model, published, soles)
         for finding in names.findings(self.held_joints):
             known = finding.level == 'note'
-            (self.topics.missing if known else self.findings).append(finding)
+            (self.missing if known else self.findings).append(finding)
 
     def _check_limits(self, positions: Array, columns: list[int]) -> None:
         """Remark on joints that are far beyond their limits for most of the time."""
@@ -185,10 +183,10 @@ class Survey:
     def _frame_ids(self) -> dict[str, str | None]:
         """Topic as in the robot file → its frame_id, for the sensors whose frame is needed."""
         ids: dict[str, str | None] = {}
-        for signal in self.topics.robot.signals():
+        for signal in self.robot.signals():
             if not signal.mounted:
                 continue
-            use = self.topics.uses[signal.name]
+            use = self.uses[signal.name]
             frames = sorted(use.frame_ids)
             if len(frames) > 1 and signal.frame is None:
                 raise ReplayError(
@@ -205,10 +203,10 @@ class Survey:
 
         The ground is left out if that is a world in which the robot's position is not measured.
         """
-        robot = self.topics.robot
+        robot = self.robot
         if robot.ground.topic is None:
             return {}
-        use = self.topics.uses['ground']
+        use = self.uses['ground']
         frames = sorted({frame.lstrip('/') for frame in use.frame_ids})
         if len(frames) > 1:
             raise ReplayError(
@@ -218,7 +216,7 @@ class Survey:
             )  # fmt: skip
         if robot.position is None and not set(frames) & set(self.model.frame_names):
             where = repr(frames[0]) if frames else 'the world'
-            self.topics.leave_out(
+            self.leave_out(
                 'ground',
                 'ground_without_position',
                 f"topic '{use.topic}' gives its pose in {where}, not a link of the robot, "
@@ -237,7 +235,7 @@ class Survey:
 
     def _positioned_frame(self, poses: list[Any]) -> dict[str, str | None]:
         """Odometry names the frame whose pose it is: topic → that link, if it is one."""
-        position = self.topics.robot.position
+        position = self.robot.position
         children = sorted({child for pose in poses for child in pose.child_frame_ids if child})
         if position is None or not children:
             return {}
@@ -249,7 +247,7 @@ class Survey:
         taken = position.frame or self.model.root
         self._warn(
             'position_of_another_frame',
-            f"'{self.topics.uses['position'].topic}' gives the pose of "
+            f"'{self.uses['position'].topic}' gives the pose of "
             f"{' and '.join(map(repr, children))}, taken to be that of the link '{taken}'.",
             'State the link as position.frame in the robot file.',
         )
@@ -277,7 +275,7 @@ class Survey:
                 'such sensor can read; check its driver.',
                 kind='too_large', signal='imu',
             )  # fmt: skip
-        robot = self.topics.robot
+        robot = self.robot
 
         def check(quaternions: Array) -> ImuVerdict:
             return check_imu(
@@ -294,9 +292,9 @@ class Survey:
             self._check_order(check(other_order(orientation, robot.imu.quaternion)))
         self.oriented = verdict.oriented
         self.findings += [Finding(verdict.kind, 'warning', text) for text in verdict.remarks]
-        position = self.topics.uses.get('position')
+        position = self.uses.get('position')
         if position is not None and position.msgtype == POINT and not verdict.oriented:
-            self.topics.note(
+            self.note(
                 'no_orientation',
                 'Neither the IMU nor the position gives the orientation of the root; without it '
                 'there is no IR-MD and no pose in the world.',
@@ -307,7 +305,7 @@ class Survey:
 
     def _check_order(self, reordered: ImuVerdict) -> None:
         """Refuse an order of the quaternion that is contradicted, if the other one is not."""
-        stated = self.topics.robot.imu.quaternion
+        stated = self.robot.imu.quaternion
         other = next(order for order in ORDERS if order != stated)
         if not reordered.remarks:
             raise ReplayError(
@@ -331,10 +329,10 @@ class Survey:
                 )  # fmt: skip
             axes = list(mount.axes)
             remark = check_accelerometer(
-                self.topics.uses[f'accelerometers[{k}]'].topic,
+                self.uses[f'accelerometers[{k}]'].topic,
                 readings[:, axes],
                 (mount.R.T @ force)[axes],
-                self.topics.robot.gravity,
+                self.robot.gravity,
             )
             if remark:
                 remedy = f'Is accelerometers[{k}].frame the link whose axes it reads?'
