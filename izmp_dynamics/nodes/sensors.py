@@ -184,21 +184,16 @@ class Sensors:
         self._subscribe_to_given(later=True)
 
     def _subscribe_to_given(self, later: bool) -> None:
+        takers: dict[str, Callable[[int, Any], None]] = {
+            'joints': self._take_kinematics,
+            'world': self._take_odometry,
+        }
         for topic, part in GIVEN.items():
             if part in self._given and (part in LATER) == later:
-                self._subscribe_to_result(topic, part)
-
-    def _subscribe_to_result(self, topic: str, part: str) -> None:
-        take: Callable[[int, Any], None] = partial(self._take, topic)
-        if part in ('joints', 'world'):
-            take = self._take_kinematics if part == 'joints' else self._take_odometry
-        self._node.subscribe(
-            topic,
-            TOPICS[topic].msgtype,
-            take,
-            COMPUTED_BY[part],
-            required=part not in LATER or self._node.task.is_lazy,
-        )
+                take = takers.get(part, partial(self._take, topic))
+                required = part not in LATER or self._node.task.is_lazy
+                kind, node = TOPICS[topic].msgtype, COMPUTED_BY[part]
+                self._node.subscribe(topic, kind, take, node, required=required)
 
     def _learn_rates(self) -> None:
         """Learn the rates of the accelerometers, which the covariance depends on."""
