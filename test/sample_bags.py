@@ -1,5 +1,6 @@
 """Messages and bags for the tests of izmp_dynamics.bags."""
 
+import functools
 import os
 import sqlite3
 from pathlib import Path
@@ -9,10 +10,16 @@ import yaml
 from hypothesis import strategies as st
 from mcap.writer import Writer as McapWriter
 from rosbags.interfaces import Nodetype
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, writer
+from rosbags.rosbag2.metadata import dump_qos_v8
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.typestores import standard_types
+
+_dumped = functools.cache(lambda profiles: dump_qos_v8(list(profiles)))
+
+# The few that there are, which rosbags serializes anew, twice for each topic of a bag.
+writer.dump_qos_v8 = lambda profiles: _dumped(tuple(profiles))
 
 TYPES = standard_types()
 

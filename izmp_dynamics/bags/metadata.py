@@ -44,7 +44,8 @@ def read_metadata(folder: Path) -> Metadata:
     path = folder / FILE
     try:
         text = read_regular_file(path, _LARGEST).decode('utf-8')
-        return _metadata(yaml.load(text, yaml.BaseLoader)[KEY])  # every scalar is a text
+        loader = getattr(yaml, 'CBaseLoader', yaml.BaseLoader)  # every scalar is a text
+        return _metadata(yaml.load(text, loader)[KEY])
     except OSError as error:
         raise BagError(
             error.strerror or str(error), kind='unreadable', errno=error.errno
