@@ -18,7 +18,9 @@ except ImportError as error:
 LAYOUT = 'layout.html.j2'
 """What all pages extend: it has their style."""
 
-_NUMBER_AND_UNIT = re.compile(r'(?<=\d) (?=(?:mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w))|(?<=±) (?=\d)')
+_NUMBER_AND_UNIT = re.compile(
+    r' (?:(?<=\d )(?=(?:mm|ms|m|s|N|Hz|kHz|kg|%|°)(?!\w))|(?<=± )(?=\d))'  # a space is found soon
+)
 
 
 @functools.cache
