@@ -172,14 +172,16 @@ class PlayedGraph:
             topic, message = self._waiting.popleft()
             for node in self.nodes:
                 for reception in node.receiver._receptions:
-                    if reception.topic == topic and node.get_name() in self.late:
+                    if reception.topic != topic:
+                        continue
+                    if self.late and node.get_name() in self.late:
                         reception.lost(Reason.SKIPPED, 1)
-                    elif reception.topic == topic:
-                        if not isinstance(message, bytes):
-                            message = serialize_message(message)
-                        raw, kind = reception.raw, reception.msgtype
-                        reception.callback(message if raw else deserialize_message(message, kind))
-                        node.advance()
+                        continue
+                    if not isinstance(message, bytes):
+                        message = serialize_message(message)
+                    raw, kind = reception.raw, reception.msgtype
+                    reception.callback(message if raw else deserialize_message(message, kind))
+                    node.advance()
 
     def values(self, name):
         """Level of a node's diagnostics, and its values by key."""

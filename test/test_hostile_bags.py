@@ -35,11 +35,11 @@ RECORD = struct.Struct('<BQ')
 
 
 @contextmanager
-def within_a_minute():
+def within_half_a_minute():
     """The block takes a second of computing time; without a bound on the work, many minutes."""
     start = time.process_time()
     yield
-    assert time.process_time() - start < 60.0
+    assert time.process_time() - start < 30.0
 
 
 def text_log(length, count=1):
@@ -272,8 +272,8 @@ def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch
     tiny = b''.join(
         RECORD.pack(opcode, n) + bytes(n) for opcode, n in ((0x90, 0), (5, 22), (6, 40))
     )
-    (tmp_path / 'x.mcap').write_bytes(b'\x89MCAP0\r\n' + tiny * 60_000)
-    with within_a_minute():
+    (tmp_path / 'x.mcap').write_bytes(b'\x89MCAP0\r\n' + tiny * 30_000)
+    with within_half_a_minute():
         McapFile(tmp_path / 'x.mcap').close()
 
 
@@ -285,7 +285,7 @@ def test_a_bag_of_countless_topics_is_opened_in_time(tmp_path):
         for k in range(20_000):
             writer.register_channel(f'/topic{k}', 'cdr', schema)
         writer.finish()
-    with within_a_minute(), BagReader(tmp_path / 'x.mcap') as bag:
+    with within_half_a_minute(), BagReader(tmp_path / 'x.mcap') as bag:
         assert len(bag.topics) == 20_000
 
 
@@ -316,12 +316,12 @@ def spans(blocks, span):
 def test_an_index_that_promises_early_messages_is_read_in_time():
     count = 20_000
     blocks = [Block({1: (np.array([count - k]), Raws.of([b'']))}, 0) for k in range(count)]
-    with within_a_minute():
+    with within_half_a_minute():
         assert sum(spans(blocks, 5)) == count
 
 
 def test_a_chunk_of_many_spans_is_read_in_time():
-    count = 100_000
+    count = 50_000
     block = Block({1: (10 * np.arange(count), Raws.of([b''] * count))}, FOREVER)
-    with within_a_minute():
+    with within_half_a_minute():
         assert spans([block], 5) == [1] * count

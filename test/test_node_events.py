@@ -21,7 +21,6 @@ from izmp_dynamics.verdict.recent import Judgement
 from izmp_dynamics.verdict.summary import summary_of
 
 from .bag_surgery import JOINTS, LEFT
-from .node_processes import GRAPH
 from .played_graph import COMPOSED, PlayedGraph, parameters
 from .test_input_findings import hold
 
@@ -49,14 +48,13 @@ def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, 
     assert kinds >= {'push', 'fall', 'point of no return'}
 
 
-@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-def test_without_a_knee_the_fall_alarm_cannot_say(names, biped31, short_bag):
+def test_without_a_knee_the_fall_alarm_cannot_say(biped31, short_bag):
     def without_knee(topic, message):
         if topic == JOINTS:
             message.name = [{'l_knee': 'left_knee'}.get(name, name) for name in message.name]
         return message
 
-    with PlayedGraph(biped31, parameters(), names) as graph:
+    with PlayedGraph(biped31, parameters()) as graph:
         graph.play(short_bag, without_knee)
         assert graph.messages['/mr_ad/izmp']
         assert not any(topic.startswith('/fall') for topic in graph.published)
@@ -66,8 +64,7 @@ def test_without_a_knee_the_fall_alarm_cannot_say(names, biped31, short_bag):
     assert 'l_knee' in values['fall']
 
 
-@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monkeypatch):
+def test_the_graph_publishes_the_events_of_the_replay(biped31, bag, monkeypatch):
     monkeypatch.setattr(recent, 'LEAST', 1.0)
     monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
     expected = [
@@ -75,7 +72,7 @@ def test_the_graph_publishes_the_events_of_the_replay(names, biped31, bag, monke
         if event.kind != 'lowest margin' and event.end < 1.4
     ]  # fmt: skip
     assert [event.kind for event in expected] == ['sensor fault']
-    with PlayedGraph(biped31, parameters(), names) as graph:
+    with PlayedGraph(biped31, parameters()) as graph:
         graph.play(bag)
         node = graph.node('izmp')
         node.outputs.verdict.findings.judge(node._lock)

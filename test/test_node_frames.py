@@ -24,9 +24,6 @@ from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
 from .replayed import evaluate_log
 
-both = pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
-
-
 pytestmark = pytest.mark.usefixtures('ros')
 
 
@@ -95,10 +92,7 @@ def test_world_and_nif_have_names_that_a_moving_ground_has_not(
     assert (node.frame_names.world, node.frame_names.nif) == names
 
 
-@both
-def test_tf_ends_at_the_root_of_the_urdf(
-    names, biped31, robot_yaml, short_bag, broadcast, tmp_path
-):
+def test_tf_ends_at_the_root_of_the_urdf(biped31, robot_yaml, short_bag, broadcast, tmp_path):
     """That of the foot, the root of the dynamics here, follows with the joints of the instant."""
     foot = dict(robot_yaml, root='l_foot', imu={'topic': 'imu', 'frame': 'l_foot'})
     foot['position'] = {'topic': 'gps'}
@@ -106,7 +100,7 @@ def test_tf_ends_at_the_root_of_the_urdf(
     for each in foot['feet']:
         each['wrench'].pop('below', None)
     path = written(foot, tmp_path)
-    with PlayedGraph(load_robot_file(path), parameters(robot=str(path)), names) as graph:
+    with PlayedGraph(load_robot_file(path), parameters(robot=str(path))) as graph:
         graph.play(short_bag)
     assert set(broadcast) == {('world', 'pelvis'), ('l_foot', 'nif')}
     odometry, joints = graph.messages['/odom'], graph.messages['/joint_kinematics']
@@ -126,7 +120,7 @@ def test_tf_ends_at_the_root_of_the_urdf(
         np.testing.assert_allclose(p + R @ p_foot, vector(foot.position), atol=1e-9)
 
 
-@both
+@pytest.mark.parametrize('names', [COMPOSED, GRAPH], ids=['composed', 'separate'])
 def test_frames_have_the_prefix_and_results_are_below_the_namespace(
     names, robot_yaml, short_bag, broadcast, tmp_path
 ):

@@ -1,4 +1,4 @@
-"""The graph over real DDS: its numbers are the replay's, whatever process a node runs in.
+"""The graph over real DDS: its numbers are the replay's, in a process of its own.
 
 Sensors are asked for reliable delivery, so that a busy computer does not lose them.
 """
@@ -22,23 +22,10 @@ pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 
-from .node_processes import GRAPH, PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
+from .node_processes import PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
 from .replayed import evaluate_log
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
-
-LISTENERS = {
-    '/joint_kinematics': 5,
-    '/root_acceleration': 2,
-    '/root_twist': 2,
-    '/mr_ad/contact_wrench': 1,
-    '/ir_md/contact_wrench': 1,
-    '/odom': 2,  # mr_ad needs it for the momentum rate alone, which nobody asks for
-    '/joint_states': 2,  # izmp learns which are published, for the fall alarm
-    '/imu': 4,
-}
-"""How many of the nodes listen to a topic when each is a process of its own."""
-
 
 SAMPLES_PER_INSTANT = 4
 """Joint messages from one instant of the bus to the next: 500 Hz and 125 Hz."""
@@ -61,10 +48,7 @@ def expected(walk, biped31):
     return evaluate_log(walk, biped31, fuses=True)
 
 
-@pytest.mark.parametrize('processes', [('composed',), GRAPH], ids=['composed', 'separate'])
-def test_the_played_walk_gives_the_numbers_of_the_replay(
-    walk, biped31, expected, processes, tmp_path
-):
+def test_the_played_walk_gives_the_numbers_of_the_replay(walk, biped31, expected, tmp_path):
     """At the speed at which it was recorded, or slower: every instant, with its stamp.
 
     On a busy computer the player waits for the results, before more messages than the queues of
@@ -81,28 +65,23 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
     results = {topic: expected.points[name] for topic, name in TRACKS.items()}
     results['/gap'] = expected.points['mr_ad'] - expected.points['cop']
     results['/external_wrench'] = external_of(expected, rig)
-    wrenches = ['/external_wrench']
-    if processes != GRAPH:
-        results['/fusion/izmp'] = expected.points['fusion']
-        results['/fusion/contact_wrench'] = expected.fused.contact
-        results['/fusion/external_wrench'] = expected.fused.external
-        wrenches += ['/fusion/contact_wrench', '/fusion/external_wrench']
+    results['/fusion/izmp'] = expected.points['fusion']
+    results['/fusion/contact_wrench'] = expected.fused.contact
+    results['/fusion/external_wrench'] = expected.fused.external
+    wrenches = ['/external_wrench', '/fusion/contact_wrench', '/fusion/external_wrench']
     known = {topic: np.isfinite(values).all(axis=1) for topic, values in results.items()}
     margins = expected.margins['mr_ad'][np.isfinite(expected.margins['mr_ad'])]
     fall = expected.fall.probability[np.isfinite(expected.fall.probability)]
     counts = {topic: here.sum() for topic, here in known.items()} | {'/margin': len(margins)}
     nodes = Processes(tmp_path)
     with nodes, probe(nodes) as node:
-        for name in processes:
-            nodes.start(name, 'reliable_inputs:=true')
+        nodes.start('composed', 'reliable_inputs:=true')
         topics = {'/gap': Vector3Stamped, '/margin': Float64} | dict.fromkeys(
             wrenches, WrenchStamped
         )
         topics |= {'/fall_probability': Float64, '/fall_alarm': Bool}
         points = [topic for topic in results if topic in TRACKS or topic == '/fusion/izmp']
         listener = Listener(node, dict.fromkeys(points, PointStamped) | topics)
-        if processes == GRAPH:
-            assert wait_until(lambda: listening(node) == LISTENERS)
         player = BagPlayer(node, walk, biped31)
         player.wait_for_listeners(threading.Event(), PATIENCE)
 
@@ -135,8 +114,8 @@ def test_the_played_walk_gives_the_numbers_of_the_replay(
 
         wait_until(is_complete)
         player.close()
-    assert nodes.statuses == dict.fromkeys(processes, 0)
-    assert not [found for name in processes for found in doubts(nodes.log(name), *heard, played)]
+    assert nodes.statuses == {'composed': 0}
+    assert not doubts(nodes.log('composed'), *heard, played)
     for topic, values in results.items():
         assert_same(listener, topic, expected.stamps[known[topic]], values[known[topic]])
     live = [message.data for message in listener.messages['/margin']]
@@ -161,12 +140,6 @@ def doubts(log, first, until):
         for (at, text), found in zip(said, silent, strict=True)
         if not found or not (found[1] or at < first)
     ]
-
-
-def listening(node):
-    """How many nodes listen to a topic; one that subscribes to it again counts once."""
-    infos = {topic: node.get_subscriptions_info_by_topic(topic) for topic in LISTENERS}
-    return {topic: len({info.node_name for info in found}) for topic, found in infos.items()}
 
 
 def assert_same(listener, topic, stamps, values):

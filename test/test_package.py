@@ -85,13 +85,21 @@ def room_of(module: str) -> str:
 MODULES = {module_of(path): path for path in CODE}
 
 
+@functools.cache
+def parsed(path: Path) -> tuple[list[ast.Import | ast.ImportFrom], set[str]]:
+    """Return the imports of a file, also those inside functions, and what its strings name."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding='utf-8'))))
+    texts = {str(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)], texts
+
+
 def imports(path: Path) -> set[str]:
     """Return the modules that a file imports, also inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+    for node in parsed(path)[0]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             names = {f'{node.module}.{alias.name}' for alias in node.names}
             found |= names & MODULES.keys() or {node.module}
     return (found & MODULES.keys()) - {module_of(path)}
@@ -99,9 +107,7 @@ def imports(path: Path) -> set[str]:
 
 def named(path: Path) -> set[str]:
     """Return the modules that a file names in strings, as importlib wants them."""
-    tree = ast.walk(ast.parse(path.read_text(encoding='utf-8')))
-    texts = (node.value for node in tree if isinstance(node, ast.Constant))
-    return {str(text).partition(':')[0] for text in texts} & set(MODULES)
+    return {text.partition(':')[0] for text in parsed(path)[1]} & set(MODULES)
 
 
 @functools.cache
@@ -213,12 +219,11 @@ def declared_dependencies(variables=()):
 def test_every_ros_package_that_the_code_imports_is_declared():
     imported = set()
     for path in [*CODE, *(ROOT / 'launch').glob('*.py')]:
-        tree = ast.parse(path.read_text(encoding='utf-8'))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                imported.add(node.module.partition('.')[0])
-            elif isinstance(node, ast.Import):
+        for node in parsed(path)[0]:
+            if isinstance(node, ast.Import):
                 imported |= {alias.name.partition('.')[0] for alias in node.names}
+            elif not node.level:
+                imported.add(node.module.partition('.')[0])
     packages = {
         name for name in imported
         if name.endswith(('_msgs', '_srvs', '_interfaces')) or name in IN_ROS
