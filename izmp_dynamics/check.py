@@ -99,10 +99,10 @@ def check(
         no_verdict = ''
         try:
             recording = Recording(bag, robot, model)
-            trial = None if recording.only_ir_md else Trial.of(recording)
-            proposed = propose_filter(recording, trial)
+            trial = Trial(recording)
+            proposed = propose_filter(trial)
             adopt(proposed, recording)
-            late = adopt_delay(recording, trial)
+            late = adopt_delay(trial)
             findings += recording.missing
             evaluator, collector = make_evaluator(recording), Collector(recording)
             for results in evaluate_recording(recording, evaluator, progress):

@@ -16,12 +16,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.kernel import announced_compilation
-from izmp_dynamics.diagnosis.filter_choice import (
-    Trial,
-    chosen_filter,
-    may_choose_filter,
-    stated,
-)
+from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter, stated
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.no_result import nothing_came_out
@@ -179,9 +174,8 @@ def _evaluated(
     write: Callable[[Evaluated], None] = lambda results: None,
 ) -> Evaluation:
     """Evaluate a recording span by span, each of which `write` takes; note what is odd."""
-    trial = Trial.of(recording) if may_choose_filter(recording) else None
-    choice = chosen_filter(recording, trial)
-    late = adopt_delay(recording, trial)
+    trial = Trial(recording)
+    choice, late = chosen_filter(trial), adopt_delay(trial)
     collector, evaluator = Collector(recording, urdf, columns), make_evaluator(recording)
     fusion = FusionStage(recording.rig) if FusionStage.suits(recording.rig) else None
     for results in evaluate_recording(recording, evaluator, progress):

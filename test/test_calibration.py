@@ -38,6 +38,7 @@ from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
 from izmp_dynamics.calibration.solver import estimate
 from izmp_dynamics.check import check
 from izmp_dynamics.cli.main import main
+from izmp_dynamics.diagnosis.filter_choice import Trial as NoiseTrial
 from izmp_dynamics.diagnosis.filter_choice import chosen_filter
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
@@ -156,7 +157,7 @@ def test_the_files_state_what_was_found(calibrated, bag, biped31):
     assert robot.feet == calibration.robot.feet
     with BagReader(bag) as reader:  # live there is no choice of a filter
         model = load_model(calibration.urdf, robot.root)
-        chosen = chosen_filter(Recording(reader, nominal(biped31), model))
+        chosen = chosen_filter(NoiseTrial(Recording(reader, nominal(biped31), model)))
     assert chosen.half_width > 0.0
     assert robot.filter.half_width == pytest.approx(chosen.half_width, rel=1e-6)
     trunk = values(result)['payload.mass']

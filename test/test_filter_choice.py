@@ -10,7 +10,7 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import RobotFileError
 from izmp_dynamics.check import check
 from izmp_dynamics.cli.replay import _filter as option
-from izmp_dynamics.diagnosis.filter_choice import propose_filter
+from izmp_dynamics.diagnosis.filter_choice import Trial, propose_filter
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
@@ -96,13 +96,9 @@ def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough):
     desk, _ = rough
     robot = load_robot_file(desk.robot)
     model = load_model(robot.urdf_path, robot.root)
+    files = (dataclasses.replace(robot, filter=Filter(scatter=s)) for s in (0.001, 0.05))
     with BagReader(desk.bag) as bag:
-        strict, loose = (
-            propose_filter(
-                Recording(bag, dataclasses.replace(robot, filter=Filter(scatter=s)), model)
-            )
-            for s in (0.001, 0.05)
-        )
+        strict, loose = (propose_filter(Trial(Recording(bag, file, model))) for file in files)
     assert strict.half_width > loose.half_width
     assert strict.scatter <= 0.001
     assert loose.scatter <= 0.05 < loose.unfiltered
@@ -155,7 +151,8 @@ def test_a_filter_that_cannot_reach_its_aim_stops_where_it_costs_more_than_it_br
     filtering = Filter(scatter=1e-6)
     robot = dataclasses.replace(load_robot_file(desk.robot), filter=filtering)
     with BagReader(desk.bag) as bag:
-        choice = propose_filter(Recording(bag, robot, load_model(robot.urdf_path, robot.root)))
+        recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
+        choice = propose_filter(Trial(recording))
     assert choice.half_width < 0.1
     assert 0.2 * choice.scatter < choice.cut < 5.0 * choice.scatter
     assert 'RMS) from the CoP, noise included' in choice.text
@@ -176,7 +173,7 @@ def test_a_filter_does_not_hide_that_a_robot_flies(sound, rough, tmp_path):
                 draft[topic]['linear_acceleration'][400:600] *= 0.01
         with BagReader(draft.write(tmp_path / name)) as bag:
             recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-            choices.append(propose_filter(recording))
+            choices.append(propose_filter(Trial(recording)))
     stands, jumps = choices
     assert stands.half_width > 0.2
     assert jumps.half_width <= 0.05

@@ -42,7 +42,7 @@ def adopted(draft, robot, folder):
     """What is adopted, and stated of the sensors of the recording then."""
     with BagReader(draft.write(folder / 'bag')) as bag:
         recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
-        found = adopt_delay(recording, Trial.of(recording))
+        found = adopt_delay(Trial(recording))
         stated = {} if found is None else {found.setting: found.value}
         assert recording.robot == robot.with_wrenches(**stated)
         return found

@@ -97,9 +97,9 @@ def estimate_corrections(
     notes += more
     with BagReader(bags[0]) as bag:
         replayed = Recording(bag, turned, model)
-        trial = Trial.of(replayed)
-        chosen_filter(replayed, trial)  # nodes do not choose one
-        late = adopt_delay(replayed, trial)
+        trial = Trial(replayed)
+        chosen_filter(trial)  # nodes do not choose one
+        late = adopt_delay(trial)
     if late and late.setting == 'time_constant' and 'delays' in (wanted or GROUPS):
         turned = turned.with_wrenches(time_constant=late.value)  # delays are estimated below
         notes.append(f'{late.what}. That is corrected first.')

@@ -17,6 +17,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from statistics import NormalDist
 
@@ -127,24 +128,23 @@ class FilterChoice:
         return f'{text}; {_mm(self.wanted)} is allowed (filter.scatter).'
 
 
-@dataclass(frozen=True)
 class Trial:
     """The beginning of a recording, evaluated with a filter of half-width `TRIAL` or more.
 
+    That is done when it is asked for; it needs an IMU, measured or derived.
+
     Attributes:
-        evaluator: that did so.
-        parts: its results, span by span.
-        measured: noise of the signals.
+        recording: the recording.
     """
 
-    evaluator: Evaluator
-    parts: list[Evaluated]
-    measured: '_MeasuredNoise'
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
 
-    @classmethod
+    @cached_property
     @announced_compilation()
-    def of(cls, recording: Recording) -> 'Trial':
-        """Evaluate the first `SEEN` of a recording; it needs an IMU, measured or derived."""
+    def results(self) -> tuple[Evaluator, list[Evaluated], '_MeasuredNoise']:
+        """Evaluator of the first `SEEN`, its results span by span, and noise of the signals."""
+        recording = self.recording
         derived = recording.robot.imu.from_position
         evaluator = make_evaluator(recording, max(TRIAL, 2.0 * _slowest(recording)))
         evaluator.judges, evaluator.locates = False, derived  # MR-AD is all that is needed
@@ -157,29 +157,20 @@ class Trial:
             parts += evaluator.push(signals)
             if received - begin > 1e9 * SEEN:
                 break
-        return cls(evaluator, parts + evaluator.flush(), measured)
+        return evaluator, parts + evaluator.flush(), measured
 
 
-def may_choose_filter(recording: Recording) -> bool:
-    """Whether a filter may be chosen: the robot file leaves it open, and there is an IMU."""
-    return _is_open(recording.robot) and not recording.only_ir_md
-
-
-def chosen_filter(recording: Recording, trial: Trial | None = None) -> FilterChoice | None:
+def chosen_filter(trial: Trial) -> FilterChoice | None:
     """Choose the filter of a recording and set it, if the robot file leaves the choice open.
-
-    Args:
-        recording: the recording.
-        trial: of it; made if it is needed and not given.
 
     Returns:
         The choice; None if the robot file states a filter, or if nothing can be predicted
         (without feet there is no IZMP).
     """
-    if not _is_open(recording.robot):
+    if not _is_open(trial.recording.robot):
         return None
-    choice = propose_filter(recording, trial)
-    adopt(choice, recording)
+    choice = propose_filter(trial)
+    adopt(choice, trial.recording)
     return choice
 
 
@@ -187,7 +178,7 @@ def with_filter(bag: str | PathLike[str], robot: RobotFile, model: RobotModel) -
     """The filter of a robot file; the one that a recording needs, if that is left open."""
     with BagReader(bag) as reader:
         recording = Recording(reader, robot, model)
-        chosen_filter(recording)
+        chosen_filter(Trial(recording))
         return recording.robot.filter
 
 
@@ -214,25 +205,24 @@ def stated(choice: FilterChoice | None) -> dict[str, str]:
     return {} if choice is None else {'filter.chosen': choice.text}
 
 
-def propose_filter(recording: Recording, trial: Trial | None = None) -> FilterChoice | None:
+def propose_filter(trial: Trial) -> FilterChoice | None:
     """Find the smallest half-width that makes the IZMP of a recording as quiet as wanted.
 
     Args:
-        recording: what is evaluated; filters that its robot file states are left out.
-        trial: of it; made if it is needed and not given.
+        trial: of what is evaluated; filters that its robot file states are left out.
 
     Returns:
         The choice, without a half-width if the noise is not known; None if there is no IZMP to
         predict anything for.
     """
+    recording = trial.recording
     robot, model = recording.robot, recording.model
     if recording.only_ir_md:
         return _unknown('without an IMU there is no IZMP of MR-AD', robot)
     derived = robot.imu.from_position
     if derived and recording.rig.accelerometers:
         return _unknown('there are accelerometers beside a derived IMU', robot)
-    trial = trial or Trial.of(recording)
-    evaluator, parts, measured = trial.evaluator, trial.parts, trial.measured
+    evaluator, parts, measured = trial.results
     some = _some(parts)
     if not some:
         return None
@@ -284,7 +274,8 @@ class _CopGap:
     """
 
     def __init__(self, trial: Trial) -> None:
-        parts, robot = trial.parts, trial.evaluator.rig.robot
+        evaluator, parts, _ = trial.results
+        robot = evaluator.rig.robot
         stamps = np.concatenate([part.stamps for part in parts])
         izmp = np.concatenate([part.points['mr_ad'] for part in parts])
         none = np.full_like(izmp, np.nan)

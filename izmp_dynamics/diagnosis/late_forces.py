@@ -22,7 +22,6 @@ from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import FootRig
-from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_points
@@ -97,21 +96,17 @@ class LateForces:
         )
 
 
-def adopt_delay(recording: Recording, trial: Trial | None = None) -> LateForces | None:
+def adopt_delay(trial: Trial) -> LateForces | None:
     """Take what makes the force sensors of a recording late into account, if they surely are.
 
     It is looked for where all feet measure six axes, and no delay is stated.
-
-    Args:
-        recording: the recording.
-        trial: of it; made if it is needed and not given.
     """
+    recording = trial.recording
     robot, feet = recording.robot, recording.rig.feet
     if recording.only_ir_md or _states_delay(robot):
         return None
     if not feet or not all(_measures(foot) for foot in feet):
         return None
-    trial = trial or Trial.of(recording)
     found = late_forces(trial, robot.filter.half_width, robot.pairing.max_gap)
     if found is not None:
         recording.set_wrenches(**{found.setting: found.value})
@@ -126,7 +121,8 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
         half_width: of the filter that the results pass [s].
         max_gap: longest time between two instants that is filtered across [s].
     """
-    parts = [part for part in trial.parts if {'mr_ad', 'cop'} <= part.points.keys()]
+    _, results, _ = trial.results
+    parts = [part for part in results if {'mr_ad', 'cop'} <= part.points.keys()]
     if not parts:
         return None
     feet = _Feet.of(parts, half_width, max_gap)

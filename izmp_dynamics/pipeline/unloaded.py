@@ -143,25 +143,20 @@ class UnloadedFeet:
 
     def see(self, results: Evaluated, rows: slice | Indices = slice(None)) -> None:
         """Take some of K instants; if a clock was set back, they are the first."""
-        feet = results.ground.feet
-        seen = FeetSeen(
-            results.stamps[rows],
-            results.joints.positions[rows],
-            results.wrenches['mr_ad'][rows, :3],
-            feet.soles.select(rows),
-            feet.wrenches[rows],
-        )
-        if not len(seen) or feet.total is None:
+        feet, stamps = results.ground.feet, results.stamps[rows]
+        if not len(stamps) or feet.total is None:
             return
         self._taken_at = time.monotonic()
         if self._seen:
-            elapsed = int(seen.stamps[0] - self._seen[-1].stamps[-1])
-            if 0 < elapsed < nanoseconds(SPACING) and len(seen.stamps) == 1:
+            elapsed = int(stamps[0] - self._seen[-1].stamps[-1])
+            if 0 < elapsed < nanoseconds(SPACING) and len(stamps) == 1:
                 return
             if elapsed <= 0:
                 self._seen.clear()
-        self._seen.append(seen)
-        while self._seen[0].stamps[-1] < seen.stamps[-1] - nanoseconds(SPAN):
+        force, q = results.wrenches['mr_ad'][rows, :3], results.joints.positions[rows]
+        soles, wrenches = feet.soles.select(rows), feet.wrenches[rows]
+        self._seen.append(FeetSeen(stamps, q, force, soles, wrenches))
+        while self._seen[0].stamps[-1] < stamps[-1] - nanoseconds(SPAN):
             self._seen.popleft()
 
     def update(self) -> None:
