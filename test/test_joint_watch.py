@@ -12,7 +12,7 @@ from rich.console import Console
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.check import CheckResult
 from izmp_dynamics.cli.check_view import show_result
-from izmp_dynamics.recording.joint_watch import JointNames, JointPresence
+from izmp_dynamics.recording.joint_watch import JointPresence, name_findings
 from izmp_dynamics.stability.held_joints import held_joints
 from izmp_dynamics.verdict.summary import summary_of
 
@@ -190,25 +190,21 @@ def columns_without(model, *absent):
     return [k for k, name in enumerate(model.joint_names) if name not in absent]
 
 
-def names_without(model, *absent, others=()):
-    return JointNames(model, columns_without(model, *absent), others)
-
-
-def findings(names):
-    return {found.kind: found for found in names.findings({})}
+def findings_without(model, *absent, others):
+    found = name_findings(model, columns_without(model, *absent), others, {})
+    return {each.kind: each for each in found}
 
 
 def test_joints_under_other_names_are_guessed_by_their_spelling(model):
-    names = names_without(model, 'l_knee', 'neck_yaw', others=('left_knee', 'gripper'))
-    assert names.same == {'left_knee': 'l_knee'}
-    found = findings(names)['joints_unknown']
+    others = ('left_knee', 'gripper')
+    found = findings_without(model, 'l_knee', 'neck_yaw', others=others)['joints_unknown']
     assert found.level == 'warning'
     assert 'left_knee, gripper' in found.sentence
-    assert 'left_knee may be l_knee of the URDF' in found.remedy
+    assert found.remedy.endswith('By the spelling left_knee may be l_knee of the URDF.')
 
 
 def test_joints_of_a_gripper_that_the_urdf_lacks_are_a_note(model):
-    (found,) = findings(names_without(model, others=('gripper',))).values()
+    (found,) = findings_without(model, others=('gripper',)).values()
     assert (found.level, found.remedy) == ('note', '')
 
 
@@ -216,7 +212,7 @@ def test_only_joints_between_root_and_sole_that_can_move_hold_a_foot(model):
     columns = columns_without(model, 'l_knee', 'neck_yaw')
     held = held_joints(model, columns, SOLES)
     assert held == {'left': ('l_knee',)}
-    (found,) = JointNames(model, columns, ()).findings(held)
+    (found,) = name_findings(model, columns, (), held)
     assert (found.kind, "'left'" in found.sentence) == ('leg_joints_absent', True)
     knee = model.joint_names.index('l_knee')
     locked = [np.array(limit) for limit in (model.position_lower, model.position_upper)]

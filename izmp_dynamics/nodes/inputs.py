@@ -1,17 +1,14 @@
-"""Topics of the joints, and of poses, whose publishers choose the type."""
+"""The topic of the joints."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.model.signals import JOINT_STATE, Signal
-from izmp_dynamics.nodes.health import AT_FIRST
+from izmp_dynamics.model.signals import JOINT_STATE
 from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.nodes.wire import JointSample, Sample
+from izmp_dynamics.nodes.wire import JointSample
 from izmp_dynamics.pipeline.joints import JointStage
 
 
@@ -86,64 +83,3 @@ class JointsInput:
             f'{", ".join(given[:5]) or "no names"} …, the URDF has '
             f'{", ".join(names[:5])} …. Is it the URDF of this robot?',
         )
-
-
-_MISSED = {
-    'position': (
-        'start the source of the position, or delete position in the robot file.',
-        'Without it there is no odometry and no IR-MD.',
-    ),
-    'ground': (
-        'start the source of the pose of the ground, or take topic out of ground.',
-        'Without it the ground is not known, and there is no IZMP.',
-    ),
-}
-"""Signal → what to do if it has no publisher, and what there is not then."""
-
-
-class PoseInput:
-    """Subscribes to a position or pose as soon as it has a publisher, which shows the type.
-
-    Args:
-        signal: the robot's position, or the ground.
-        take: is given stamp [ns] and sample.
-        found: is called when the publisher is there, with whether its messages hold orientations.
-    """
-
-    def __init__(
-        self,
-        node: TopicNode,
-        signal: Signal,
-        take: Callable[[int, Sample], None],
-        found: Callable[[bool], None] = lambda oriented: None,
-    ) -> None:
-        self._node, self._signal = node, signal
-        self._take, self._found = take, found
-        self._name = node.resolve_topic_name(signal.topic)
-        self._begin = time.monotonic()
-        node.until(self._subscribe)
-
-    def _subscribe(self) -> bool:
-        """Subscribe if there is a publisher; return whether that is so."""
-        publishers = self._node.get_publishers_info_by_topic(self._name)
-        types, valid = sorted({each.topic_type for each in publishers}), self._signal.types
-        known = [name for name in types if name in valid]
-        if not (types or time.monotonic() - self._begin > AT_FIRST):
-            return False
-        name, (remedy, lost) = self._signal.name, _MISSED[self._signal.name]
-        health = self._node.health
-        if not known:
-            sentence = (
-                f'{self._name} has the type {", ".join(types)}; valid: {", ".join(valid)}.'
-                if types
-                else f'There is no publisher of {self._name}: {remedy} {lost}'
-            )
-            level = 'error' if types else health.absent
-            health.remark(name, level, sentence, '' if types else self._name)
-            return False
-        health.clear(name)
-        self._found('Point' not in known[0])
-        self._node.subscribe(
-            self._signal.topic, known[0], self._take, remedy, signal=name, sensor=True
-        )
-        return True

@@ -1,5 +1,6 @@
 """What a node of the graph subscribes to: sensors, and results of other nodes."""
 
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -12,8 +13,8 @@ from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import Signal
-from izmp_dynamics.nodes.health import Input
-from izmp_dynamics.nodes.inputs import JointsInput, PoseInput
+from izmp_dynamics.nodes.health import AT_FIRST, Input
+from izmp_dynamics.nodes.inputs import JointsInput
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
@@ -49,6 +50,17 @@ _SENSORS = {
 }
 """Kind of signal → what to do if it has no publisher, and whether nothing comes out without it."""
 
+_SOUGHT = {
+    'position': (
+        'start the source of the position, or delete position in the robot file.',
+        'Without it there is no odometry and no IR-MD.',
+    ),
+    'ground': (
+        'start the source of the pose of the ground, or take topic out of ground.',
+        'Without it the ground is not known, and there is no IZMP.',
+    ),
+}
+"""Signal → what to do if it has no publisher, and what there is not then."""
 
 GIVEN = {
     'joint_kinematics': 'joints',
@@ -134,20 +146,19 @@ class Sensors:
                 self._subscribe(signal)
 
     def _subscribe(self, signal: Signal) -> None:
-        kind = signal.name.partition('[')[0]
+        kind = signal.kind
         if kind == 'joints':
             self._joints = JointsInput(self._node)
-        elif kind == 'position':
-            PoseInput(self._node, signal, self._take_position, self.choose_source)
-        elif kind == 'ground':
-            PoseInput(self._node, signal, self._take_ground)
+        elif kind in _SOUGHT:
+            take = self._take_position if kind == 'position' else self._take_ground
+            self._node.until(partial(self._seek, signal, take, time.monotonic()))
         elif self._computes == {'joints'}:
             why = 'without it, stuck joint positions may go unnoticed.'
             self._subscribe_to_sensor(signal, partial(self._take, signal.name), why, False)
         else:
             source, required = _SENSORS[kind]
-            take = self._take_imu if kind == 'imu' else self._take_mounted
-            entry = self._subscribe_to_sensor(signal, partial(take, signal), source, required)
+            taker = self._take_imu if kind == 'imu' else self._take_mounted
+            entry = self._subscribe_to_sensor(signal, partial(taker, signal), source, required)
             if kind == 'accelerometers':
                 self._accelerometers.append(entry)
 
@@ -163,6 +174,39 @@ class Sensors:
             sensor=True,
             required=required,
         )
+
+    def _seek(self, signal: Signal, take: Callable[[int, Sample], None], begin: float) -> bool:
+        """Subscribe to a position or pose if it has a publisher, which shows the type.
+
+        Args:
+            signal: the robot's position, or the ground.
+            take: is given stamp [ns] and sample.
+            begin: since when it is sought, by the steady clock [s].
+
+        Returns:
+            Whether it has.
+        """
+        name, valid, topic = signal.name, signal.types, self._node.resolve_topic_name(signal.topic)
+        publishers = self._node.get_publishers_info_by_topic(topic)
+        types = sorted({each.topic_type for each in publishers})
+        known = [msgtype for msgtype in types if msgtype in valid]
+        if not (types or time.monotonic() - begin > AT_FIRST):
+            return False
+        remedy, lost = _SOUGHT[name]
+        if not known:
+            sentence = (
+                f'{topic} has the type {", ".join(types)}; valid: {", ".join(valid)}.'
+                if types
+                else f'There is no publisher of {topic}: {remedy} {lost}'
+            )
+            level = 'error' if types else self._health.absent
+            self._health.remark(name, level, sentence, '' if types else topic)
+            return False
+        self._health.clear(name)
+        if name == 'position':
+            self.choose_source('Point' not in known[0])
+        self._node.subscribe(signal.topic, known[0], take, remedy, signal=name, sensor=True)
+        return True
 
     def _subscribe_to_results(self, outputs: Outputs) -> None:
         self._subscribe_to_given(later=False)

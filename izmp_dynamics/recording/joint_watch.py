@@ -152,59 +152,44 @@ def _mimicry(link: TreeSegment) -> str:
     return f'{link.multiplier:.4g} · {link.driver}{offset}'
 
 
-class JointNames:
-    """Compares the names of the published joints with those of the model.
+def name_findings(
+    model: RobotModel,
+    published: Collection[int],
+    others: Iterable[str],
+    held: Mapping[str, tuple[str, ...]],
+) -> Iterator[Finding]:
+    """Remark on unknown joints and on feet whose position is not known.
 
     Args:
         model: the robot's model.
+        published: columns of q that the recording has.
         others: published joints that are not among `model.joint_names`.
-
-    Attributes:
-        absent: independent joints of the model without a publisher.
-        unknown: published joints that the URDF does not have.
-        same: unknown joint → absent joint with a similar name, which may be the same.
+        held: foot → its joints, see `held_joints`.
     """
-
-    def __init__(
-        self, model: RobotModel, published: Collection[int], others: Iterable[str]
-    ) -> None:
-        self.absent = [name for k, name in enumerate(model.joint_names) if k not in published]
-        tied = {segment.joint for segment in model.tree.segments}
-        self.unknown = [name for name in others if name not in tied]
-        self.same: dict[str, str] = {}
-        for name in self.unknown:
-            for near in difflib.get_close_matches(name, self.absent, n=1):
-                self.same[name] = near
-
-    def findings(self, held: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
-        """Remark on unknown joints and on feet whose position is not known.
-
-        Args:
-            held: foot → its joints, see `held_joints`.
-        """
-        if self.unknown:
-            yield Finding(
-                'joints_unknown',
-                'warning' if held or self.same else 'note',
-                'The bag publishes joints that the URDF does not have: '
-                f'{", ".join(self.unknown)}.',
-                self._guess(),
-            )
-        for foot, names in held.items():
-            yield Finding(
-                'leg_joints_absent',
-                'warning',
-                f"The position of foot '{foot}' is not known, so there is no verdict: there "
-                f'is no publisher of {list_names(names)}.',
-                REMEDY,
-            )
-
-    def _guess(self) -> str:
-        """Which of the absent joints the unknown ones may be; empty if none has such a name."""
-        if not self.same:
-            return ''
-        names = (f'{name} may be {absent} of the URDF' for name, absent in self.same.items())
-        return f'Different names for the same joints? By the spelling {list_names(names)}.'
+    absent = [name for k, name in enumerate(model.joint_names) if k not in published]
+    tied = {segment.joint for segment in model.tree.segments}
+    unknown = [name for name in others if name not in tied]
+    same = [
+        f'{name} may be {near} of the URDF'
+        for name in unknown
+        for near in difflib.get_close_matches(name, absent, n=1)
+    ]
+    if unknown:
+        guess = f'Different names for the same joints? By the spelling {list_names(same)}.'
+        yield Finding(
+            'joints_unknown',
+            'warning' if held or same else 'note',
+            f'The bag publishes joints that the URDF does not have: {", ".join(unknown)}.',
+            guess if same else '',
+        )
+    for foot, names in held.items():
+        yield Finding(
+            'leg_joints_absent',
+            'warning',
+            f"The position of foot '{foot}' is not known, so there is no verdict: there "
+            f'is no publisher of {list_names(names)}.',
+            REMEDY,
+        )
 
 
 LONG_ENOUGH = 0.5

@@ -18,7 +18,7 @@ from izmp_dynamics.model.signals import ORDERS, POINT
 from izmp_dynamics.pipeline.joints import JointGroup, group_joints
 from izmp_dynamics.pipeline.limits import LARGEST_ACCELERATION, too_large
 from izmp_dynamics.pipeline.rig import Rig, make_rig
-from izmp_dynamics.recording.joint_watch import JointNames
+from izmp_dynamics.recording.joint_watch import name_findings
 from izmp_dynamics.recording.mapped import other_order
 from izmp_dynamics.recording.topic_use import credible
 from izmp_dynamics.recording.topics import SignalTopics
@@ -162,12 +162,10 @@ class Survey(SignalTopics):
         )  # fmt: skip
 
     def _check_names(self, published: Collection[int], joints: list[Any]) -> None:
-        names = JointNames(
-            self.model, published, dict.fromkeys(name for part in joints for name in part.others)
-        )
+        others = dict.fromkeys(name for part in joints for name in part.others)
         soles = {foot.name: foot.sole_frame for foot in self.robot.feet}
         self.held_joints = held_joints(self.model, published, soles)
-        for finding in names.findings(self.held_joints):
+        for finding in name_findings(self.model, published, others, self.held_joints):
             known = finding.level == 'note'
             (self.missing if known else self.findings).append(finding)
 
