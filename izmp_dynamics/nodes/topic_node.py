@@ -388,9 +388,9 @@ class TopicNode(LifecycleNode):
 
     def try_again(self) -> None:
         """Make the attempts that have failed so far."""
-        attempts, self._attempts = self._attempts, []
-        for attempt in attempts:
-            self.until(attempt)
+        for attempt in tuple(self._attempts):
+            if attempt():
+                self._attempts.remove(attempt)
 
     def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
         """Offer a service without arguments, std_srvs/Trigger.
