@@ -105,7 +105,6 @@ def compare_runs(
     page = Page(
         figures={},
         title='Comparison of runs',
-        heading='Runs compared',
         lead=f'{listed}, {_aligned(results, alignment)}. Differences are to the first.',
         caveats=remarks,
         method=_METHOD,

@@ -170,8 +170,7 @@ class Page:
 
     Attributes:
         figures: all of them, in the order of the page.
-        title: short, for the window.
-        heading: at the top.
+        title: short, at the top and of the window.
         lead: what it is about.
         method: how it was made.
         settings: name → value of what was taken.
@@ -183,7 +182,6 @@ class Page:
 
     figures: Figures
     title: str
-    heading: str
     lead: str
     method: str
     settings: Mapping[str, Any]

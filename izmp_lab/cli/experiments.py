@@ -13,9 +13,6 @@ from izmp_dynamics.cli.terminal import add_output_options
 _TRIALS = 4000
 """Walks of the fall alarm: some 15 h that the robot survives."""
 
-_FIRST_SEED = 10_000
-"""Of the fall alarm: seeds below are those on which parameters were chosen."""
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -51,7 +48,8 @@ def _add_fall_alarm_options(parser: argparse.ArgumentParser) -> None:
         '--quick)',
     )  # fmt: skip
     parser.add_argument(
-        '--first-seed', type=at_least(0), metavar='SEED', default=_FIRST_SEED,
+        '--first-seed', type=at_least(0), metavar='SEED',
+        default=10_000,  # below are those on which parameters were chosen
         help='of the first walk and the first stance (default: %(default)s)',
     )  # fmt: skip
 
@@ -125,11 +123,11 @@ def run(options: argparse.Namespace) -> int:
     from izmp_lab.studies.publish import publish
 
     experiment = _EXPERIMENTS[options.experiment]
-    study = experiment.study(options)
-    page = importlib.import_module(experiment.page).page(study)
+    module = importlib.import_module(experiment.page)
+    study = experiment.study(module, options)
     with progress_bar('Experiments', options.quiet) as progress:
         results = publish(
-            page, study, options.output,
+            module.page(study), study, options.output,
             only=options.only, processes=processes_of(options), progress=progress,
         )  # fmt: skip
     if not options.quiet:
@@ -144,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
     return int(options.strict and not all(fact.holds for _, fact in results.claims))
 
 
-def _paper(options: argparse.Namespace) -> Any:
+def _paper(_: Any, options: argparse.Namespace) -> Any:
     from izmp_dynamics.base.errors import RobotFileError
     from izmp_lab.studies.paper.study import PaperStudy, load_experiment
 
@@ -164,51 +162,14 @@ def _paper(options: argparse.Namespace) -> Any:
     return PaperStudy.of(experiment)
 
 
-def _itu_biped(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.itu_biped.study import ItuStudy
-
-    return ItuStudy.quick() if options.quick else ItuStudy.full()
-
-
-def _angular_momentum(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.angular_momentum.study import MomentumStudy
-
-    return (MomentumStudy.quick if options.quick else MomentumStudy.full)(options.output)
-
-
-def _seesaw(options: argparse.Namespace) -> Any:
-    from izmp_lab.seesaw.study.tasks import SeesawStudy
-
-    return SeesawStudy.quick(options.robot) if options.quick else SeesawStudy(options.robot)
-
-
-def _quadruped(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.quadruped import QuadrupedStudy
-
-    return QuadrupedStudy(('go2',)) if options.quick else QuadrupedStudy()
-
-
-def _segment_units(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.segment_units import UnitStudy
-
-    return UnitStudy(2, 2, ('trunk', 'l_thigh', 'r_thigh')) if options.quick else UnitStudy()
-
-
-def _fall_alarm(options: argparse.Namespace) -> Any:
-    from izmp_lab.studies.fall_alarm.study import FallStudy
-
-    return FallStudy.of(options.trials or (10 if options.quick else _TRIALS), options.first_seed)
-
-
-def _real(options: argparse.Namespace) -> Any:
+def _real(page: Any, options: argparse.Namespace) -> Any:
     from izmp_dynamics.base.errors import ReplayError
-    from izmp_lab.studies.real import NOTHING, LogStudy
 
-    study = LogStudy.of(options.logs, options.robot)
+    study = page.LogStudy.of(options.logs, options.robot)
     for sentence in study.skipped:
         print(sentence)
     if not study.found:
-        raise ReplayError(NOTHING, kind='no_recordings')
+        raise ReplayError(page.NOTHING, kind='no_recordings')
     return study
 
 
@@ -217,14 +178,14 @@ class _Experiment(NamedTuple):
 
     Attributes:
         page: module with its figures.
-        study: makes what the figures are of.
+        study: makes what the figures are of, of that module and the options.
         summary: in short.
         does: what it does, with the placeholders of `_WHERE`.
         add_options: adds options of its own.
     """
 
     page: str
-    study: Callable[[argparse.Namespace], Any]
+    study: Callable[[Any, argparse.Namespace], Any]
     summary: str
     does: str
     add_options: Callable[[argparse.ArgumentParser], None] | None = None
@@ -245,14 +206,16 @@ _EXPERIMENTS = {
     ),
     'itu_biped': _Experiment(
         'izmp_lab.studies.itu_biped.page',
-        _itu_biped,
+        lambda page, given: page.ItuStudy.quick() if given.quick else page.ItuStudy.full(),
         'walks of the ITU Biped with and without converging centre of gravity',
         'Make figures 7 to 11 of Şanlıtürk & Kocabaş (2024) and a map of the falls, as {files}. '
         '{kept}',
     ),
     'angular_momentum': _Experiment(
         'izmp_lab.studies.angular_momentum.page',
-        _angular_momentum,
+        lambda page, given: (page.MomentumStudy.quick if given.quick else page.MomentumStudy.full)(
+            given.output
+        ),
         'walking patterns with angular-momentum estimation: E1 to E4 and more',
         'Make the experiments E1 to E4 of Mayr, Gattringer & Bremer with biped31 and, where '
         'example-robot-data is installed, with TALOS, a map of step times and lengths, the '
@@ -260,7 +223,9 @@ _EXPERIMENTS = {
     ),
     'seesaw': _Experiment(
         'izmp_lab.seesaw.study.page',
-        _seesaw,
+        lambda page, given: (page.SeesawStudy.quick if given.quick else page.SeesawStudy)(
+            given.robot
+        ),
         'iCub balances on a seesaw by momentum control',
         'Make figures 2 to 5 of Nava et al. (2017), a comparison of gains, the largest push, the '
         'two plants and the IZMP on the moving board, as {files}. {kept}',
@@ -268,21 +233,29 @@ _EXPERIMENTS = {
     ),
     'quadruped': _Experiment(
         'izmp_lab.studies.quadruped',
-        _quadruped,
+        lambda page, given: (
+            page.QuadrupedStudy(('go2',)) if given.quick else page.QuadrupedStudy()
+        ),
         'Go2, ANYmal C and Solo12 stand, crawl, trot and are pushed',
         'Let quadrupeds on ball feet stand, crawl and trot in MuJoCo, and compare their IZMP with '
         'the true CoP and the pushes that are found with those that were: {files}. {kept}',
     ),
     'segment_units': _Experiment(
         'izmp_lab.studies.segment_units',
-        _segment_units,
+        lambda page, given: (
+            page.UnitStudy(2, 2, ('trunk', 'l_thigh', 'r_thigh'))
+            if given.quick
+            else page.UnitStudy()
+        ),
         'sensor units on the links of a walking robot: how many, and where',
         'Let biped31 walk in MuJoCo with sensor units on no, on some and on all links, and '
         'compare its IZMP with the true CoP: {files}. {kept}',
     ),
     'fall_alarm': _Experiment(
         'izmp_lab.studies.fall_alarm.page',
-        _fall_alarm,
+        lambda page, given: page.FallStudy.of(
+            given.trials or (10 if given.quick else _TRIALS), given.first_seed
+        ),
         'lead times and false alarms of the fall alarm in walks with pushes',
         'Push a walking or standing robot and compare the fall alarm with its falls, as '
         '{files}. Finished trials are kept in OUT/runs: an interrupted command resumes there, and '

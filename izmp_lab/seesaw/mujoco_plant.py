@@ -241,10 +241,8 @@ def record_seesaw(
     run: SimulatedRun,
     seesaw: MujocoSeesaw,
     bag: str | PathLike[str],
-    *,
     files: Mapping[str, str] | None = None,
-    storage: str = 'mcap',
-    overwrite: bool = False,
+    **options: Any,
 ) -> None:
     """Write a run as a bag, and in its folder robot.yaml and robot.urdf to evaluate it with.
 
@@ -253,19 +251,10 @@ def record_seesaw(
         seesaw: the plant that it was made with.
         bag: folder that the bag will be.
         files: name → text of further files in it.
-        storage: 'mcap' or 'sqlite3'.
-        overwrite: replace an existing bag.
+        options: of `record`.
 
     Raises:
         BagError: if the bag exists or cannot be written.
     """
-    sensed = seesaw.sensed
-    record(
-        run,
-        sensed.file,
-        bag,
-        urdf=sensed.urdf,
-        files={**sensed.files(), **(files or {})},
-        storage=storage,
-        overwrite=overwrite,
-    )
+    sensed, others = seesaw.sensed, files or {}
+    record(run, sensed.file, bag, urdf=sensed.urdf, files={**sensed.files(), **others}, **options)

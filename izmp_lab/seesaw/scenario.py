@@ -157,16 +157,11 @@ def simulate_seesaw(
     BagWriter(bag, storage, overwrite)  # refuses a place that is taken
     ticks_of(duration, pushes)  # refuses what cannot be before the loop is checked
     check, robot = require_stable(controller, TICK), controller.robot
-
-    def files(run: SeesawRun) -> dict[str, str]:
-        return {LOG: log_text(run, robot.model.joint_names)}
-
     if plant == 'kkt':
         ideal = StatesOfTicks(controller)
         run = balance_on_seesaw(ideal, controller, duration, pushes, progress)
-        record_states(
-            ideal.states, robot, bag, files=files(run), storage=storage, overwrite=overwrite
-        )
+        files = {LOG: log_text(run, robot.model.joint_names)}
+        record_states(ideal.states, robot, bag, files=files, storage=storage, overwrite=overwrite)
         return SeesawOutcome(check, run)
     from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder, record_seesaw
 
@@ -174,7 +169,8 @@ def simulate_seesaw(
     seesaw = MujocoSeesaw(robot, controller.seesaw, observer=recorder)
     run = balance_on_seesaw(seesaw, controller, duration, pushes, progress)
     sensed = recorder.run(seesaw, 'seesaw', run.fall)
-    record_seesaw(sensed, seesaw, bag, files=files(run), storage=storage, overwrite=overwrite)
+    files = {LOG: log_text(run, robot.model.joint_names)}
+    record_seesaw(sensed, seesaw, bag, files, storage=storage, overwrite=overwrite)
     return SeesawOutcome(check, run)
 
 

@@ -12,7 +12,7 @@ from lxml import etree
 
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import RobotModel, load_model
+from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.sensors import Accelerometer, SegmentUnit
 from izmp_dynamics.model.settings import stated
 from izmp_dynamics.model.urdf import read_urdf
@@ -20,11 +20,6 @@ from izmp_lab.simulation.recording import NOISY
 
 ARM = 0.1
 """From the IMU to each of the further accelerometers, as those of biped31's root [m]."""
-
-
-def moving_links(model: RobotModel) -> tuple[str, ...]:
-    """The links that joints move, each the first one of its body."""
-    return tuple(s.link for s in model.tree.segments if s.kind != 'fixed')
 
 
 def with_units(file: RobotFile, links: str, folder: Path) -> RobotFile:
@@ -42,7 +37,7 @@ def with_units(file: RobotFile, links: str, folder: Path) -> RobotFile:
     """
     urdf = file.read_urdf()
     model = load_model(urdf, file.root)
-    moved = moving_links(model)
+    moved = tuple(s.link for s in model.tree.segments if s.kind != 'fixed')
     have = {model.mount(unit.link).body for unit in file.segments}
     wanted = [link.strip() for link in links.split(',')]
     if links == 'all':

@@ -303,7 +303,6 @@ def page(study: QuadrupedStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='Quadrupeds, measured',
-        heading='Quadrupeds that stand, crawl and trot, measured',
         lead='Quadrupeds on ball feet stand, crawl and trot on level ground in MuJoCo. What their '
         'encoders, IMU and foot sensors measure is recorded and evaluated like the recording of '
         'any robot; the truth is known.',

@@ -372,7 +372,6 @@ def page(study: LogStudy) -> Page:
     return Page(
         figures=figures(study),
         title='Real robots',
-        heading='The IZMP of real robots',
         lead=_LEAD.format(count=len(study.found)),
         method=_METHOD,
         settings={'half-width of the filter': f'{HALF_WIDTH:g} s'},

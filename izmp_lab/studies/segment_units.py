@@ -343,7 +343,6 @@ def page(study: UnitStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='Sensor units on links, measured',
-        heading='Sensor units on the links of a walking robot',
         lead='MR-AD takes the motion of the links from encoders, differentiated twice. A unit on '
         'a link measures it instead, and that of all links beyond it.',
         method='biped31 (31 joints) walks at 0.3 m/s in MuJoCo. Signals are ideal at 500 Hz; '

@@ -77,7 +77,6 @@ def page(study: SeesawStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='iCub on a seesaw, measured',
-        heading='Momentum control on a seesaw, measured',
         lead=_LEAD,
         method=_METHOD,
         settings={

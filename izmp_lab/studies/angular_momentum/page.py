@@ -51,7 +51,7 @@ def _executions(study: MomentumStudy) -> dict[tuple[str, float, str], Run]:
             robot, Trial(scheme, sole=0.0 if sole == robot.soles[0] else sole)
         )
         for robot in study.robots
-        for sole in study.sole_lengths(robot)
+        for sole in robot.soles
         for scheme in SCHEMES
     }
 
@@ -70,7 +70,7 @@ def execution(study: MomentumStudy, found: Executions) -> Picture:
         ]
         canvas, axes = panels(width, len(study.robots), legend, height=2.6, titles=True)
         for ax, robot in zip(axes, study.robots, strict=True):
-            _draw(ax, robot.name, study.sole_lengths(robot), found)
+            _draw(ax, robot.name, robot.soles, found)
             heading(ax, robot.name)
         return canvas
 
@@ -140,7 +140,7 @@ def _draw(ax: Any, robot: str, soles: tuple[float, ...], found: Executions) -> N
 
 
 def _execution_facts(study: MomentumStudy, robot: Robot, found: Executions) -> list[Fact]:
-    soles, name = study.sole_lengths(robot), robot.name
+    soles, name = robot.soles, robot.name
     own, shortest = soles[0], soles[-1]
     facts = []
     for scheme in ('E3', 'E4'):
@@ -176,14 +176,12 @@ def _execution_facts(study: MomentumStudy, robot: Robot, found: Executions) -> l
         Fact(f'{name}_com_worse', f'mean error of the CoM, E1 over E4, own sole, {name}',
              point_mass.mean / early.mean, '', 1)
     )  # fmt: skip
-    falls = found[name, shortest, 'E1'].falls_in
-    if shortest != own:
-        facts.append(
-            Fact(f'{name}_falls', f'step in which E1 falls, soles of {shortest:.2f} m, {name}',
-                 falls or float('nan'), '', 0, wanted='falls', holds=bool(falls))
-        )  # fmt: skip
-    else:
-        facts.append(Fact(f'{name}_falls', f'step in which E1 falls, {name}', float('nan')))
+    falls, shorter = found[name, shortest, 'E1'].falls_in, shortest < own
+    facts.append(
+        Fact(f'{name}_falls', f'step in which E1 falls, soles of {shortest:.2f} m, {name}',
+             falls or float('nan'), '', 0, wanted='falls' if shorter else '',
+             holds=bool(falls) if shorter else None)
+    )  # fmt: skip
     return facts
 
 
@@ -449,7 +447,6 @@ def page(study: MomentumStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='Angular-momentum estimation, measured',
-        heading='Walking patterns with angular-momentum estimation, measured',
         lead=_LEAD,
         method=_METHOD,
         settings=settings(study),

@@ -292,14 +292,12 @@ class MomentumStudy:
         robots: biped31, and TALOS where example-robot-data is installed.
         step_times: of the grid [s].
         step_lengths: of the grid [m].
-        soles: how many lengths of soles are simulated.
         steps: of every walk.
     """
 
     robots: tuple[Robot, ...]
     step_times: tuple[float, ...] = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
     step_lengths: tuple[float, ...] = (0.15, 0.20, 0.25, 0.30)
-    soles: int = 5
     steps: int = 10
 
     @classmethod
@@ -310,10 +308,9 @@ class MomentumStudy:
     @classmethod
     def quick(cls, folder: Path) -> 'MomentumStudy':
         """Prepare one that takes seconds and still shows all that the page describes."""
-        return cls(
-            _robots(folder)[:1], step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,),
-            soles=1, steps=7,
-        )  # fmt: skip
+        own, *_ = _robots(folder)
+        robots = (dataclasses.replace(own, soles=own.soles[:1]),)
+        return cls(robots, step_times=(0.6, 0.75, 0.8), step_lengths=(0.25,), steps=7)
 
     @property
     def biped31(self) -> Robot:
@@ -337,11 +334,6 @@ class MomentumStudy:
     ) -> Run:
         trial = dataclasses.replace(trial, steps=self.steps)
         return Run(function, {'robot': robot, 'trial': trial}, *of, **how)
-
-    def sole_lengths(self, robot: Robot) -> tuple[float, ...]:
-        """Lengths of the soles that are simulated [m]: the robot's own, then the shortest."""
-        chosen = (robot.soles[0], *robot.soles[:0:-1][: self.soles - 1])
-        return tuple(sorted(chosen, reverse=True))
 
 
 def _robots(folder: Path) -> tuple[Robot, ...]:

@@ -357,7 +357,6 @@ def page(study: FallStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='The fall alarm, measured',
-        heading='The fall alarm, measured',
         lead=_LEAD,
         method=_METHOD,
         settings=settings(study),

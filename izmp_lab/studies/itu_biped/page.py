@@ -9,6 +9,7 @@ from izmp_dynamics.pages.look import Entry, line, panels, patch
 from izmp_dynamics.pages.picture import Fact, Missing, Page, Picture, Table
 from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.itu_biped import falls, open_parameters, postures
+from izmp_lab.studies.itu_biped.postures import PAPER_LARGEST, PAPER_MEAN, PAPER_SMALLEST
 from izmp_lab.studies.itu_biped.study import (
     ALL_METHODS,
     CURVES,
@@ -153,9 +154,6 @@ def _margin(walk: Tracks, count: int) -> Array:
     margin: Array = np.minimum(point - low, high - point).min(axis=1)
     return margin
 
-
-PAPER_MEAN, PAPER_LARGEST, PAPER_SMALLEST = 23.8, 55.9, 0.96
-"""With CCG [mm] (sect. 3)."""
 
 MEAN, LARGEST, RATIO = 2.0, 5.0, 7.0
 """With large feet: mean and largest error with CCG at most [mm], constant vector's over CCG's."""
@@ -354,7 +352,6 @@ def page(study: ItuStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='The ITU Biped, measured',
-        heading='Converging centre of gravity on the ITU Biped, measured',
         lead=_LEAD,
         method=_METHOD,
         settings=settings(study),

@@ -315,11 +315,6 @@ class Grid:
     feet: tuple[tuple[float, float], ...] = (SMALL, (0.15, 0.07), (0.18, 0.08), LARGE)
     frictions: tuple[float, ...] = (0.6, 0.8, 1.0, 1.2)
 
-    @classmethod
-    def quick(cls) -> 'Grid':
-        """Return a small grid that still shows all that the page describes."""
-        return cls((0.6, 1.0, 1.4), (SMALL, LARGE), (0.8, 1.0))
-
     def __iter__(self) -> Iterator[Setting]:
         for foot, friction, step_time in itertools.product(
             self.feet, self.frictions, self.step_times
@@ -361,13 +356,14 @@ class ItuStudy:
     @classmethod
     def full(cls) -> 'ItuStudy':
         """Prepare the whole experiment."""
-        return cls(Grid(), OPEN_PARAMETERS, _robot_key())
+        return cls(Grid(), OPEN_PARAMETERS, RobotKey.of(find_resource(ROBOT)))
 
     @classmethod
     def quick(cls) -> 'ItuStudy':
         """Prepare one that takes seconds and still shows all that the page describes."""
         few = {name: values[:1] for name, values in OPEN_PARAMETERS.items()}
-        return cls(Grid.quick(), few, _robot_key())
+        grid = Grid((0.6, 1.0, 1.4), (SMALL, LARGE), (0.8, 1.0))
+        return cls(grid, few, RobotKey.of(find_resource(ROBOT)))
 
     def score(self, method: str, setting: Setting, **others: Any) -> Run:
         """Describe the score of a walk."""
@@ -389,10 +385,6 @@ class ItuStudy:
     def _walk(self, function: Callable[..., Any], record: type, trial: ItuTrial) -> Run:
         effort = (6.0 * trial.step_time + 3.0) * (1.5 if trial.filter_passes else 1.0)
         return Run(function, {'robot': self.robot, 'trial': trial}, record, effort=effort)
-
-
-def _robot_key() -> RobotKey:
-    return RobotKey.of(find_resource(ROBOT))
 
 
 PAPER_METHODS = ('converging', 'constant')

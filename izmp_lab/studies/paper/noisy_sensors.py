@@ -13,10 +13,8 @@ from izmp_dynamics.pages.styles import LIGHT
 from izmp_lab.studies.paper.ideal_sensors import full_step
 from izmp_lab.studies.paper.study import (
     Estimate,
-    MeasureScore,
     PaperStudy,
-    in_blocks,
-    scores_of,
+    of_measure,
 )
 from izmp_lab.studies.paper.trial import (
     SETUP_A,
@@ -34,12 +32,10 @@ from izmp_lab.studies.runs import Arrays, Run
 PAPER_PERCENT = {'A': 65.22, 'B': 16.05, 'C': 112.42, 'D': 4.44, 'E': 18.9}
 """The paper's relative errors of y [%], by its own metric Δ: one run each."""
 
-REPRODUCED, NOT_REPRODUCED = 'reproduced', 'not reproduced'
-
 _ANGULAR = {'accelerometers': 'accelerometers', 'gyro': 'gyroscope'}
 
 
-def draw_bars(width: float, setups: Sequence[Setup], scores: Mapping[str, MeasureScore]) -> Any:
+def draw_bars(width: float, setups: Sequence[Setup], scores: Mapping[str, Arrays]) -> Any:
     """Draw medians and ranges of both relative errors of y, and Δ as the paper states it."""
     methods = {setup.method for setup in setups}
     legend = [
@@ -58,7 +54,7 @@ def draw_bars(width: float, setups: Sequence[Setup], scores: Mapping[str, Measur
         colour = 'mr-ad' if setup.method == 'mr_ad' else 'ir-md'
         bars = (('relative', -0.2, colour, 1.0), ('paper', 0.2, 'muted', 0.45))
         for measure, offset, paint, opacity in bars:
-            found = scores[setup.name].of_measure(measure)
+            found = of_measure(scores[setup.name], measure)
             if not math.isfinite(found.range[1]):
                 continue
             x, median, (low, high) = place + offset, found.median, found.range
@@ -84,15 +80,15 @@ def draw_bars(width: float, setups: Sequence[Setup], scores: Mapping[str, Measur
     return canvas
 
 
-def score_facts(setup: Setup, score: MeasureScore) -> tuple[Fact, ...]:
+def score_facts(setup: Setup, score: Arrays) -> tuple[Fact, ...]:
     """Facts of a setup: key `A` is the Σ metric, `A_paper` the paper's Δ, `A_rms` in mm.
 
     Δ and Σ are different measures, so the paper's value stands beside Δ alone. `A_least` and
     `A_most` are the range of Δ, and `A_times` is its median over the paper's value.
     """
     key = fact_key(setup)
-    relative, delta = score.of_measure('relative'), score.of_measure('paper')
-    rms, (low, high) = score.of_measure('rms'), delta.range
+    relative, delta = of_measure(score, 'relative'), of_measure(score, 'paper')
+    rms, (low, high) = of_measure(score, 'rms'), delta.range
     facts = [
         Fact(key, f'setup {setup.name}, Σ metric of y', relative.mean, '%', 2,
              relative.half_width),
@@ -115,7 +111,7 @@ def _printed(setup: Setup, delta: Estimate) -> str:
     if setup.name not in PAPER_PERCENT:
         return ''
     printed = PAPER_PERCENT[setup.name]
-    return f'{printed} %, {REPRODUCED if delta.has(printed) else NOT_REPRODUCED}'
+    return f'{printed} %, {"" if delta.has(printed) else "not "}reproduced'
 
 
 def fact_key(setup: Setup) -> str:
@@ -123,12 +119,12 @@ def fact_key(setup: Setup) -> str:
     return ''.join(c if c.isalnum() else '_' for c in setup.name.replace('*', '_aligned'))
 
 
-def score_table(setups: Sequence[Setup], scores: Mapping[str, MeasureScore]) -> Table:
+def score_table(setups: Sequence[Setup], scores: Mapping[str, Arrays]) -> Table:
     """Everything about the setups, as the paper's Table 3 with the results beside it."""
     rows = []
     for setup in setups:
         relative, delta, rms = (
-            scores[setup.name].of_measure(m) for m in ('relative', 'paper', 'rms')
+            of_measure(scores[setup.name], m) for m in ('relative', 'paper', 'rms')
         )
         differenced = setup.method == 'ir_md' or setup.angular_acceleration == 'gyro'
         rows.append([
@@ -282,10 +278,8 @@ RISE = (1.8, 2.3)
 of a quotient whose denominator is noisy as well a little more."""
 
 
-@figure(lambda study: in_blocks({each.name: study.printed(each) for each in study.setups}))
-def fig9(study: PaperStudy, found: Any) -> Picture:
-    scores: dict[str, MeasureScore] = scores_of(found)
-
+@figure(lambda study: {each.name: study.repetitions(each) for each in study.setups})
+def fig9(study: PaperStudy, scores: dict[str, Arrays]) -> Picture:
     def draw(width: float) -> Any:
         return draw_bars(width, SHOWN, scores)
 
@@ -323,14 +317,14 @@ def fig9(study: PaperStudy, found: Any) -> Picture:
     )
 
 
-def _fig9_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
+def _fig9_facts(scores: dict[str, Arrays]) -> tuple[Fact, ...]:
     facts = [
         fact
         for setup in (*SHOWN, SETUP_C_FAST, *(setup.aligned() for setup in SHOWN))
         for fact in score_facts(setup, scores[setup.name])
     ]
     for setup in AMONG_REPETITIONS:
-        delta, printed = scores[setup.name].of_measure('paper'), PAPER_PERCENT[setup.name]
+        delta, printed = of_measure(scores[setup.name], 'paper'), PAPER_PERCENT[setup.name]
         low, high = (number(end, 1) for end in delta.range)
         facts.append(
             Fact(f'{setup.name}_printed',
@@ -339,8 +333,8 @@ def _fig9_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
                  holds=delta.has(printed))
         )  # fmt: skip
     names = (SETUP_A.name, SETUP_B.name, SETUP_C.name, SETUP_D.name, SETUP_E.name)
-    a, b, c, d, e = (scores[name].of_measure('relative').mean for name in names)
-    b_delta, d_delta = (scores[name].of_measure('paper').mean for name in ('B', 'D'))
+    a, b, c, d, e = (of_measure(scores[name], 'relative').mean for name in names)
+    b_delta, d_delta = (of_measure(scores[name], 'paper').mean for name in ('B', 'D'))
     return (
         *facts,
         within('rise', 'Σ metric of C over that of A', c / a, RISE),
@@ -358,10 +352,8 @@ SOURCES = (SETUP_B, SETUP_E, SETUP_D, SETUP_E_FAST)
 _LISTED = (*SOURCES, SETUP_E.aligned())
 
 
-@figure(lambda study: in_blocks({each.name: study.printed(each) for each in _LISTED}))
-def fig10(study: PaperStudy, found: Any) -> Picture:
-    scores: dict[str, MeasureScore] = scores_of(found)
-
+@figure(lambda study: {each.name: study.repetitions(each) for each in _LISTED})
+def fig10(study: PaperStudy, scores: dict[str, Arrays]) -> Picture:
     def draw(width: float) -> Any:
         return draw_bars(width, SOURCES, scores)
 
@@ -386,12 +378,12 @@ def fig10(study: PaperStudy, found: Any) -> Picture:
     )
 
 
-def _fig10_facts(scores: dict[str, MeasureScore]) -> tuple[Fact, ...]:
+def _fig10_facts(scores: dict[str, Arrays]) -> tuple[Fact, ...]:
     facts = [fact for setup in _LISTED for fact in score_facts(setup, scores[setup.name])]
-    delta, printed = scores[SETUP_E.name].of_measure('paper'), PAPER_PERCENT[SETUP_E.name]
+    delta, printed = of_measure(scores[SETUP_E.name], 'paper'), PAPER_PERCENT[SETUP_E.name]
     low, high = (number(end, 1) for end in delta.range)
     names = (SETUP_D.name, SETUP_E.name, SETUP_E_FAST.name)
-    d, e, fast = (scores[name].of_measure('relative').mean for name in names)
+    d, e, fast = (of_measure(scores[name], 'relative').mean for name in names)
     return (
         *facts,
         Fact('E_printed', 'setup E: the paper’s Δ among 95 % of the repetitions', printed, '%', 2,

@@ -504,7 +504,6 @@ def page(study: PaperStudy) -> Page:
     return Page(
         figures=FIGURES,
         title='The paper’s figures, measured',
-        heading='The paper’s figures and tables, measured',
         lead=_LEAD.format(robot=robot),
         method=_METHOD,
         settings=flatten(study.experiment),

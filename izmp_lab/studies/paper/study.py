@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -163,9 +163,6 @@ def load_experiment(path: Path | None) -> Experiment:
     return dataclasses.replace(read_settings(Experiment, Path(path)), path=Path(path))
 
 
-BLOCK = 10
-"""Repetitions in one run."""
-
 MORE = 5
 """How many times the seeds of the experiment the setups of the paper have."""
 
@@ -255,26 +252,19 @@ class PaperStudy:
         """Ideal comparisons with the reference, one per phase of the sampling."""
         count = round(REFERENCE_RATE / setup.bus)
         return self._of_walk(
-            tasks.repetitions, self.experiment.walk, setup=setup, noise=None, first=0, count=count
+            tasks.repetitions, self.experiment.walk, setup=setup, noise=None, count=count
         )
 
-    def repetitions(self, setup: Setup, times: int = 1) -> tuple[Run, ...]:
-        """Noisy comparisons with the reference, in blocks; `times` the seeds of the experiment."""
-        seeds = times * self.experiment.seeds
-        return tuple(
-            self._of_walk(
-                tasks.repetitions, self.experiment.walk, 0.1 * BLOCK, setup=setup,
-                noise=self.experiment.densities, first=first, count=min(BLOCK, seeds - first),
-            )
-            for first in range(0, seeds, BLOCK)
-        )  # fmt: skip
-
-    def printed(self, setup: Setup) -> tuple[Run, ...]:
-        """Noisy comparisons of a setup for figs. 9 and 10.
+    def repetitions(self, setup: Setup) -> Run:
+        """Noisy comparisons of a setup with its reference, for figs. 9 and 10.
 
         Of those whose Δ the paper prints there are `MORE` times as many: Δ has heavy tails.
         """
-        return self.repetitions(setup, times=MORE if setup in PAPER_SETUPS else 1)
+        count = self.experiment.seeds * (MORE if setup in PAPER_SETUPS else 1)
+        return self._of_walk(
+            tasks.repetitions, self.experiment.walk, 0.1 * count, setup=setup,
+            noise=self.experiment.densities, count=count,
+        )  # fmt: skip
 
     def sensor_noise(self) -> Run:
         """Noise that the sensors bear."""
@@ -300,7 +290,7 @@ class PaperStudy:
         given = self.experiment
         return self._of_walk(
             tasks.spread, given.walk, 4.0, setup=setup, noise=given.densities,
-            count=max(60, given.seeds),
+            count=3 * given.seeds,
         )  # fmt: skip
 
     def slope(self, setup: Setup) -> Run:
@@ -312,25 +302,6 @@ class PaperStudy:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class MeasureScore:
-    """How far a setup is from its reference, over all repetitions."""
-
-    measures: np.ndarray
-
-    def of_measure(self, measure: str) -> Estimate:
-        """Mean and interval of a measure of y."""
-        return estimate(self.measures[:, 1, MEASURES.index(measure)])
-
-
-def in_blocks(repetitions: Mapping[Any, Sequence[Run]]) -> dict[Any, Run]:
-    """Number the blocks of repetitions by key, as the runs of a figure."""
-    return {(key, k): run for key, blocks in repetitions.items() for k, run in enumerate(blocks)}
-
-
-def scores_of(found: Mapping[Any, Arrays]) -> dict[Any, MeasureScore]:
-    """Join the blocks that `in_blocks` numbered."""
-    measures: dict[Any, list[np.ndarray]] = {}
-    for (key, _), run in found.items():
-        measures.setdefault(key, []).append(run['measures'])
-    return {key: MeasureScore(np.concatenate(blocks)) for key, blocks in measures.items()}
+def of_measure(repetitions: Arrays, measure: str) -> Estimate:
+    """Mean and interval of a measure of y over all repetitions of a setup."""
+    return estimate(repetitions['measures'][:, 1, MEASURES.index(measure)])

@@ -108,7 +108,6 @@ def repetitions(
     trial: WalkTruth,
     setup: Setup,
     noise: Densities | None,
-    first: int,
     count: int,
 ) -> Arrays:
     """Compare a setup with its ideal reference, again and again.
@@ -127,7 +126,7 @@ def repetitions(
         reference[rows] = points
     steady, phases = trial.steady(), trial.stride(setup.bus)
     measures = []
-    for seed in range(first, first + count):
+    for seed in range(count):
         rows, points = bench.izmp(trial, ground, setup, noise, seed, seed % phases)
         used = steady[rows]
         pairs = [(points[used, axis], reference[rows[used], axis]) for axis in (0, 1)]

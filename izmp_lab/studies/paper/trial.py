@@ -21,11 +21,6 @@ REFERENCE_RATE = 500.0
 """Rate at which the paper's reference curves were made [Hz] (sect. 5.2)."""
 
 
-def _divides(rate: float, faster: float) -> bool:
-    strides = faster / rate
-    return round(strides) >= 1 and abs(strides - round(strides)) < 1e-9 * strides
-
-
 @dataclass(frozen=True)
 class Setup:
     """One way to evaluate a walk.
@@ -64,7 +59,8 @@ class Setup:
 
     def __post_init__(self) -> None:
         """Refuse a bus that is not fed."""
-        if not _divides(self.bus, self.actuator):
+        strides = self.actuator / self.bus
+        if self.stride < 1 or abs(strides - self.stride) > 1e-9 * strides:
             raise RobotFileError(
                 f"in setup '{self.name}' the bus sees every n-th sample of the actuators, so its "
                 f'rate must divide theirs; {self.bus:g} Hz does not divide {self.actuator:g} Hz.',
