@@ -199,10 +199,6 @@ def test_a_leaf_or_a_mount_without_inertial_is_no_body(kind):
     assert audit(parse_urdf(text)) == []
 
 
-def test_a_sound_robot_has_no_problems():
-    assert audit(parse_urdf(SMALL_ROBOT)) == []
-
-
 @pytest.mark.parametrize('name', [*ROBOTS, 'biped31'])
 def test_robots_in_use_have_a_sound_form_and_no_errors(name):
     urdf = read_urdf(robot_path(name))

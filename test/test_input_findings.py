@@ -22,12 +22,10 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.verdict.findings import FORBIDDING
 from izmp_dynamics.verdict.summary import summary_of
 
-from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
-from .command_line import Desk
+from .bag_surgery import IMU, JOINTS, LEFT, RIGHT
 from .raising import raising
 
 WRENCH = ('wrench.force', 'wrench.torque')
-TRUE_POSE = '/ground_truth/odom'
 
 
 def evaluated(desk):
@@ -279,43 +277,6 @@ def test_contact_flags_are_no_forces(corrupted, set_right):
 
 
 # ---- Without an IMU -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope='module')
-def posed(sway):
-    """The recording with the pose that motion capture would give, in place of the GPS."""
-    topics = (JOINTS, IMU, LEFT, RIGHT, TRUE_POSE)
-    return Draft.of_bag(sway[1], topics, start=1.0, stop=3.0)
-
-
-def without_imu(posed, robot_yaml, tmp_path, **imu):
-    draft, robot = posed.copy(), robot_yaml
-    draft.drop(IMU)
-    robot.pop('accelerometers')
-    robot['imu'] = imu
-    robot['position'] = {'topic': TRUE_POSE}
-    return Desk(tmp_path, draft, robot)
-
-
-def test_ir_md_needs_no_imu_where_there_is_a_pose(posed, robot_yaml, sound_points, tmp_path):
-    desk = without_imu(posed, robot_yaml, tmp_path)
-    findings, evaluation = evaluated(desk)
-    assert 'imu.from_position: true' in findings['no_imu'].sentence
-    assert 'No filter was chosen: without an IMU' in findings['filter'].sentence
-    assert list(evaluation.tracks) == ['ir_md', 'cop']
-    error = evaluation.tracks['ir_md'].point - evaluation.tracks['cop'].point
-    assert np.nanmax(np.abs(error)) < 0.01
-    assert desk.replay().status == 0
-
-
-def test_an_imu_is_derived_from_the_pose_and_marked(posed, robot_yaml, tmp_path):
-    desk = without_imu(posed, robot_yaml, tmp_path, from_position=True)
-    findings, evaluation = evaluated(desk)
-    assert 'derived from' in findings['imu_derived'].sentence
-    assert any('derived from' in sentence for sentence in evaluation.missing)
-    error = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
-    assert np.isfinite(error).all(axis=1).mean() > 0.95
-    assert np.nanmax(np.abs(error)) < 0.01
 
 
 def test_an_imu_is_not_derived_from_a_point(corrupted):

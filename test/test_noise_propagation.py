@@ -61,14 +61,6 @@ def drawn_root(random, accelerometer_sigma, gyroscope_sigma):
     return sensors.batch(np.arange(1, DRAWS + 1), omega, readings)
 
 
-def test_an_array_and_a_gyroscope():
-    state = drawn_root(np.random.default_rng(0), 0.01, 0.005)
-    draws = np.hstack(
-        [state.proper_acceleration, state.angular_velocity, state.angular_acceleration]
-    )
-    check(array_covariance(array(), OMEGA, 0.01, 0.005)[0], draws)
-
-
 def test_mr_ad_and_its_zero_moment_point():
     random = np.random.default_rng(2)
     model = biped31().model

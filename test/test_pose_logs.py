@@ -12,6 +12,7 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.calibration.calibrate import estimate_corrections
 from izmp_dynamics.calibration.result import sentences
+from izmp_dynamics.check import check
 from izmp_dynamics.draft.write import write_draft
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
@@ -78,6 +79,23 @@ def test_without_an_imu_the_draft_derives_it_from_the_pose(drafted, biped31, cha
     gap = evaluation.tracks['mr_ad'].point - evaluation.tracks['cop'].point
     assert np.nanmax(np.abs(gap)) < 0.01
     assert evaluation.parameters['filter.chosen'].startswith('No filter is needed')
+    assert any('derived from' in sentence for sentence in evaluation.missing)
+    assert 'derived from' in findings(bag, robot)['imu_derived']
+
+
+def findings(bag, robot):
+    return {found.kind: found.sentence for found in check(bag, robot).findings}
+
+
+def test_ir_md_needs_no_imu_where_there_is_a_pose(drafted):
+    bag, robot, _ = drafted()
+    robot = dataclasses.replace(robot, imu=Imu())
+    found, evaluation = findings(bag, robot), evaluate_bag(bag, robot)
+    assert 'imu.from_position: true' in found['no_imu']
+    assert 'No filter was chosen: without an IMU' in found['filter']
+    assert list(evaluation.tracks) == ['ir_md', 'cop']
+    error = evaluation.tracks['ir_md'].point - evaluation.tracks['cop'].point
+    assert np.nanmax(np.abs(error)) < 0.01
 
 
 def noisy(draft):

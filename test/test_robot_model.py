@@ -47,20 +47,6 @@ def test_masses_frames_and_dynamics_are_those_of_pinocchio(name, tmp_path):
     np.testing.assert_allclose([*at_rest.getCOG()], model.com(np.zeros(model.dof)), atol=1e-12)
 
 
-def test_frame_poses_are_the_same_from_any_root():
-    model, q = load_model(ODD_ROBOT), {'slide': 0.3, 'roll': -0.8}
-
-    def pose(model, frame):
-        return model.frame_pose(frame, [q[joint] for joint in model.joint_names])
-
-    for root in model.frame_names:
-        other, (root_R, root_p) = load_model(ODD_ROBOT, root=root), pose(model, root)
-        for frame in model.frame_names:
-            (R, p), (expected_R, expected_p) = pose(other, frame), pose(model, frame)
-            np.testing.assert_allclose(root_R @ R, expected_R, atol=1e-12)
-            np.testing.assert_allclose(root_R @ p + root_p, expected_p, atol=1e-12)
-
-
 def test_names_limits_and_mounts():
     model = load_model(ODD_ROBOT)
     assert model.joint_names == ('slide', 'roll')

@@ -63,16 +63,18 @@ def test_joints_of_one_bus_are_stuck_and_then_those_of_another(pieces):
         assert stuck_rows(gate, joint) == list(range(199, 300))
 
 
-def test_a_short_stop_is_none():
-    assert stuck_rows(judged(held(walking(), 100, 108))) == []
-
-
-def test_a_single_joint_may_have_reached_its_goal():
-    assert stuck_rows(judged(held(walking(), 100, 140, [1]))) == []
-
-
-def test_a_robot_that_was_put_to_sleep_is_at_rest():
-    assert stuck_rows(judged(held(walking(), 100, 140), asleep=slice(100, 140))) == []
+@pytest.mark.parametrize(
+    ('positions', 'known'),
+    [
+        (held(walking(), 100, 108), {}),  # a short stop
+        (held(walking(), 100, 140, [1]), {}),  # a single joint may have reached its goal
+        (held(walking(), 100, 140), {'asleep': slice(100, 140)}),  # as a simulator's robot at rest
+        (held(walking(), 100, 140), {'late': 1000}),  # without evidence of motion
+        (held(1e-6 * np.random.default_rng(2).normal(size=(300, 4)), 100, 140), {}),  # flicker
+    ],
+)
+def test_joints_that_may_stand_still_are_not_stuck(positions, known):
+    assert stuck_rows(judged(positions, **known)) == []
 
 
 @pytest.mark.parametrize('asleep', [slice(0), slice(100, 140)])
@@ -98,13 +100,3 @@ def test_joints_that_came_to_rest_are_not_stuck():
     path = np.where(time < 1.7, time, 2.0 - 0.3 / 2 - (2.0 - time) ** 2 / 0.6)
     positions = path[:, None] * np.array([1.0, 0.7, 0.5, 1.5])
     assert stuck_rows(judged(1e-3 * np.round(positions / 1e-3))) == []
-
-
-def test_joints_that_hardly_moved_are_not_stuck():
-    """A fine encoder flickers; a robot that stands may stop doing so."""
-    flicker = 1e-6 * np.random.default_rng(2).normal(size=(300, 4))
-    assert stuck_rows(judged(held(flicker, 100, 140))) == []
-
-
-def test_without_evidence_of_motion_joints_are_not_stuck():
-    assert stuck_rows(judged(held(walking(), 100, 140), late=1000)) == []

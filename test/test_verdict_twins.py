@@ -47,6 +47,11 @@ def made(sway, biped31):
     return make
 
 
+@pytest.fixture(scope='module')
+def fallen(fall, biped31):
+    return twin(fall, biped31)
+
+
 @pytest.mark.parametrize('end', [1.6, 1.7])
 def test_a_recording_that_ends_in_mid_fall_shows_a_fall(fall, biped31, end):
     verdict = summary_of(twin(fall, biped31, until(end))).verdict
@@ -55,8 +60,8 @@ def test_a_recording_that_ends_in_mid_fall_shows_a_fall(fall, biped31, end):
     assert 'stood' not in verdict.sentence
 
 
-def test_a_push_is_reported_with_its_significance(fall, biped31):
-    (push,) = summary_of(twin(fall, biped31)).pushes
+def test_a_push_is_reported_with_its_significance(fallen, fall, biped31):
+    (push,) = summary_of(fallen).pushes
     assert push.forward == pytest.approx(120.0, abs=1.0)
     assert push.significance > 100.0
     noisy = summary_of(twin(fall, biped31, noisy_encoders(step=3e-5)))
@@ -64,8 +69,8 @@ def test_a_push_is_reported_with_its_significance(fall, biped31):
     assert 'push' not in keys(noisy)
 
 
-def test_the_cop_beyond_the_edge_over_which_the_robot_tips_is_not_impossible(fall, biped31):
-    found = keys(summary_of(twin(fall, biped31)))
+def test_the_cop_beyond_the_edge_over_which_the_robot_tips_is_not_impossible(fallen):
+    found = keys(summary_of(fallen))
     assert 'cop_at_edge' in found
     assert 'cop_outside' not in found
 
@@ -327,9 +332,9 @@ def test_a_height_along_another_vertical_is_none(fall, biped31):
 
 
 def test_the_speed_of_a_fall_is_that_of_the_centre_of_mass_and_not_of_feet_that_fly_up(
-    fall, biped31
+    fallen, fall
 ):
-    evaluation = twin(fall, biped31)
+    evaluation = fallen
     up = np.maximum(evaluation.time - 1.55, 0.0)[:, None] * evaluation.up
     feet = [
         replace(

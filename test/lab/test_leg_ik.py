@@ -121,11 +121,13 @@ def xml():
     return ElementTree.parse(FOLDER / 'biped31.urdf').getroot()
 
 
-def test_the_urdf_is_what_its_script_writes():
-    spec = importlib.util.spec_from_file_location('make_urdf', FOLDER / 'make_urdf.py')
+@pytest.mark.parametrize('robot', ['biped31', 'itu_biped'])
+def test_the_urdf_is_what_its_script_writes(robot):
+    folder = FOLDER.parent / robot
+    spec = importlib.util.spec_from_file_location(f'make_{robot}', folder / 'make_urdf.py')
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert (FOLDER / 'biped31.urdf').read_text(encoding='utf-8') == script.urdf()
+    assert (folder / f'{robot}.urdf').read_text(encoding='utf-8') == script.urdf()
 
 
 def test_the_sole_polygon_is_the_outline_of_the_collision_shape(xml):
