@@ -86,9 +86,6 @@ LOOK_UP = 0.1
 LONGEST_REST = 0.02
 """Time that messages may be left in their queues where they complete nothing [s]."""
 
-_LONGEST_SILENCE = round(LONGEST_REST * NANOSECONDS)
-"""A message after a pause says nothing about the next one [ns]."""
-
 
 @dataclass(eq=False)
 class Reception:
@@ -105,7 +102,6 @@ class Reception:
         raw: whether the callback is given the bytes.
         dead: whether the subscription is to be replaced.
         second: takes the place of the first when a message comes to it; None: there is no doubt.
-        silent_until: a next message will hardly have come before [ns], going by those before.
     """
 
     create: Callable[[], Any]
@@ -118,9 +114,7 @@ class Reception:
     topic: str = ''
     dead: bool = False
     second: Any = None
-    silent_until: int = 0
     _following: int = -1  # number of the next message if none is missing; negative: not known
-    _received: int = 0
     _attempts: int = 0
     _next_attempt: float = 0.0
 
@@ -167,11 +161,7 @@ class Reception:
             self._following = number + 1
             if 1 < following < number and self.publishers() == 1:
                 self.lost(Reason.LOST, number - following)
-        received = info.get('received_timestamp') or 0
-        if self._received:
-            silence = min(3 * (received - self._received) // 4, _LONGEST_SILENCE)
-            self.silent_until = received + silence
-        self._received = received
+        received: int = info.get('received_timestamp') or 0
         return received
 
     def _decide(self, taken: Any) -> Any:
@@ -445,8 +435,7 @@ class Receiver:
             self.received = received
             ready[k].callback(message)
             count += 1
-            if waiting or time.time_ns() >= ready[k].silent_until:
-                take_next(k)  # to ask in vain costs half as much as a message
+            take_next(k)
         for received, k, message in waiting:
             kept[ready[k]] = received, message
         self._count_skipped(skipped)
