@@ -69,7 +69,6 @@ class JointReader:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self._latest: tuple[str, ...] | None = None
         self._columns: dict[tuple[str, ...], tuple[Any, Any]] = {}
 
     def read(self, names: tuple[str, ...], given: Array) -> Array | Fault | None:
@@ -78,9 +77,7 @@ class JointReader:
         NaN where the message lacks a joint, infinity where its value is no number; None if it
         names no joint of the model.
         """
-        if names is not self._latest and names == self.names:  # many strings: once is enough
-            self._latest = names
-        if names is self._latest and len(given) == len(names) and all_finite(given):
+        if names == self.names and len(given) == len(names) and all_finite(given):
             return given
         if len(given) != len(names):
             wrong = f'{len(given)} positions for {len(names)} joints'

@@ -47,11 +47,6 @@ class Task:
         """Whether nobody needs its results but those who ask for pose or IR-MD."""
         return self.computes <= {'world', 'ir_md'}
 
-    @property
-    def has_root_sensors(self) -> bool:
-        """Whether the motion of the root, in itself or in the world, is computed."""
-        return bool(self.computes & {'root', 'world'})
-
     def is_idle(self, robot: 'RobotFile') -> bool:
         """Whether it has nothing to do, as the position of the robot is not known."""
         return self.is_lazy and robot.position is None

@@ -107,7 +107,7 @@ class Sensors:
         topics = [signal.topic for signal in self._node.task.signals(robot)] if places else []
         self.frames = SensorRig(robot, self._node.model, topics, self._node.frame_names)
         self._frames_seen: dict[str, str] = {}
-        states = self._node.task.has_root_sensors  # another node does it where this one does not
+        states = self._computes & {'root', 'world'}  # another node does it where this one does not
         self.watch = ImuWatch(robot, self._health if states else None, self._node.get_logger())
         self.forces = ForceWatch(robot, self._health)
 
