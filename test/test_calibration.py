@@ -520,25 +520,24 @@ def test_chosen_groups_alone_change_what_a_robot_file_states(bag, robot):
     assert again.robot.imu.delay == pytest.approx(calibration.robot.imu.delay, abs=2e-5)
 
 
-@pytest.mark.parametrize('change', [{'groups': ['masses']}, {'payload_link': 'backpack'}])
-def test_names_that_do_not_exist_are_refused(bag, robot, change):
-    with raising(UnknownNameError, 'unknown_name'):
-        estimate_corrections([bag], robot, **change)
+def by_normal_force(robot):
+    return robot.with_wrenches(normal_only=True)
 
 
-def test_a_robot_without_feet_is_refused(bag, robot):
-    with raising(CalibrationError, 'no_feet'):
-        estimate_corrections([bag], dataclasses.replace(robot, feet=()))
-
-
-@pytest.mark.parametrize('groups', [[], ['ft_rotation', 'payload']])
-def test_groups_that_the_sensors_tell_nothing_about_are_refused(bag, robot, groups):
-    feet = tuple(
-        dataclasses.replace(foot, wrench=dataclasses.replace(foot.wrench, normal_only=True))
-        for foot in robot.feet
-    )
-    with raising(CalibrationError, 'nothing_to_estimate'):
-        estimate_corrections([bag], dataclasses.replace(robot, feet=feet), groups=groups)
+@pytest.mark.parametrize(
+    ('change', 'options', 'kind'),
+    [
+        (lambda robot: robot, {'groups': ['masses']}, 'unknown_name'),
+        (lambda robot: robot, {'payload_link': 'backpack'}, 'unknown_name'),
+        (lambda robot: dataclasses.replace(robot, feet=()), {}, 'no_feet'),
+        (by_normal_force, {'groups': []}, 'nothing_to_estimate'),
+        (by_normal_force, {'groups': ['ft_rotation', 'payload']}, 'nothing_to_estimate'),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused(bag, robot, change, options, kind):
+    error = UnknownNameError if kind == 'unknown_name' else CalibrationError
+    with raising(error, kind):
+        estimate_corrections([bag], change(robot), **options)
 
 
 def test_an_earlier_result_is_replaced_only_on_request(calibrated):

@@ -1,7 +1,5 @@
 """Support polygons, their areas and overlaps, and the zero-moment point in their plane."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -24,7 +22,7 @@ from izmp_dynamics.verdict.summary import summary_of
 from izmp_dynamics.verdict.support import overlap_depth
 
 from .raising import raising
-from .report_scenarios import standing, walking
+from .report_scenarios import standing, walking, with_feet
 
 SQUARE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])
 lengths = st.integers(-1000, 1000).map(lambda millimetres: millimetres / 1000.0)
@@ -201,11 +199,12 @@ def test_depth_at_a_corner():
 
 def enlarged(evaluation, factor):
     """The evaluation with soles that are larger by `factor`, about their middles."""
-    feet = []
-    for foot in evaluation.feet:
+
+    def larger(foot):
         middle = foot.sole.mean(axis=1, keepdims=True)
-        feet.append(replace(foot, sole=middle + factor * (foot.sole - middle)))
-    return replace(evaluation, feet=tuple(feet))
+        return middle + factor * (foot.sole - middle)
+
+    return with_feet(evaluation, sole=larger)
 
 
 @pytest.mark.parametrize('motion', [walking, standing])

@@ -206,19 +206,13 @@ def test_what_is_written_is_read(force, direction, start, duration):
 
 
 @pytest.mark.parametrize(
-    'text', ['', '40', '40:left', '40:left:1:2:3', 'x:left:1', '40:left:', 'left:40:1', ':::']
-)
-def test_other_texts_are_refused_with_the_form(text):
-    with raising(SimulationError, 'push_format', text=text):
-        Shove.parse(text)
-
-
-@pytest.mark.parametrize(
     ('text', 'kind'),
-    [('-5:left:1', 'push_size'), ('nan:left:1', 'push_size'), ('5:left:-1', 'push_start'),
+    [*((text, 'push_format') for text in ('', '40', '40:left', '40:left:1:2:3', 'x:left:1',
+                                          '40:left:', 'left:40:1', ':::')),
+     ('-5:left:1', 'push_size'), ('nan:left:1', 'push_size'), ('5:left:-1', 'push_start'),
      ('5:left:inf', 'push_start'), ('5:left:1:0', 'push_size'), ('inf:left:1', 'push_size')],
 )  # fmt: skip
-def test_impossible_pushes_are_refused(text, kind):
+def test_other_texts_and_impossible_pushes_are_refused(text, kind):
     with raising(SimulationError, kind):
         Shove.parse(text)
 
