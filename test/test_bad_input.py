@@ -342,8 +342,6 @@ NOTED = {
     # joints
     'legs_that_nobody_publishes': (joints_as(lambda part: with_joints(part, list(range(12, 31)))),
                                    'leg_joints_absent', ('l_foot', 'l_hip_yaw'), None),
-    'joints_in_degrees': (scaled(180 / np.pi, JOINTS, 'position'), 'beyond_limits', ('l_knee',),
-                          None),
     'a_gap_of_the_joints': (lambda draft, robot: draft.lose(JOINTS, 0.5, 1.5), 'gap',
                             (JOINTS, '1 s', 'from 0.49 s on'), None),
     # IMU and accelerometers
@@ -361,7 +359,6 @@ NOTED = {
             orientation=draft[IMU][ORIENTATION][:, [3, 0, 1, 2]]),
         'orientation_contradicts_gravity', (), None),
     # feet, ground and rates
-    'a_dead_force_sensor': (put(0.0, LEFT, *WRENCH), 'constant', (LEFT,), 'mean_foot_force'),
     'a_load_that_is_never_reached': (
         lambda draft, robot: robot.update(ground={'contact_force': 5000.0}), None, (), 'no_load'),
     'a_rate_that_is_not_that_of_the_joints': (

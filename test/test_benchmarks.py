@@ -59,8 +59,8 @@ def test_help_is_printed_and_nothing_measured(path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith('usage: ')
 
 
-def test_parts_of_a_replay(sway, biped31, tmp_path):
-    command = ('replay', sway[1], '--robot', biped31.path, '-o', tmp_path / 'result')
+def test_parts_of_a_replay(sound_bag, biped31, tmp_path):
+    command = ('replay', sound_bag, '--robot', biped31.path, '-o', tmp_path / 'result')
     times = json.loads(output_of(BENCHMARKS / 'timed_replay.py', *command).splitlines()[-1])
     assert {'reading', 'evaluating', 'writing', 'start-up'} <= set(times), times
     assert all(times[part] > 0.0 for part in ('reading', 'evaluating', 'writing'))

@@ -30,7 +30,7 @@ ERROR = np.radians(1.0)
 @pytest.fixture(scope='module')
 def recorded(slower, tmp_path_factory):
     """Two seconds of the sway, in which both feet stand on level ground; with IMUs in them."""
-    draft = slower.copy()
+    draft = slower.until(1.2)
     for side, noise in (('l', 0.02), ('r', 0.03)):
         part = copy.deepcopy(draft[IMU])
         part.topic = f'/{side}_foot/imu'

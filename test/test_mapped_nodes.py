@@ -58,7 +58,6 @@ def content(sound, robot_yaml):
 @pytest.mark.parametrize(
     ('clock', 'nodes'),
     [
-        ('header.stamp', COMPOSED),
         ('header.stamp', GRAPH),
         (f'{TICK} * 0.001', COMPOSED),
         ('received', COMPOSED),

@@ -42,8 +42,8 @@ WITHOUT_UNIT = {
 
 
 @pytest.fixture(scope='module')
-def result(sway):
-    return izmp.evaluate_bag(str(sway[1]), ROOT / 'robots' / 'biped31' / 'robot.yaml')
+def result(sound_bag):
+    return izmp.evaluate_bag(str(sound_bag), ROOT / 'robots' / 'biped31' / 'robot.yaml')
 
 
 def own(modules):
@@ -131,10 +131,10 @@ def test_the_readme_shows_lines_of_the_example():
     assert set(shown.splitlines()) <= set(EXAMPLE.read_text('utf-8').splitlines())
 
 
-def test_the_example_runs_on_a_recording(sway, tmp_path, monkeypatch):
+def test_the_example_runs_on_a_recording(sound_bag, tmp_path, monkeypatch):
     pytest.importorskip('pandas', reason='the example ends with a table')
     (tmp_path / 'demo').mkdir()
-    (tmp_path / 'demo' / 'walk').symlink_to(sway[1])
+    (tmp_path / 'demo' / 'walk').symlink_to(sound_bag)
     (tmp_path / 'robots').symlink_to(ROOT / 'robots')
     monkeypatch.chdir(tmp_path)
     done = runpy.run_path(str(EXAMPLE))
@@ -143,10 +143,10 @@ def test_the_example_runs_on_a_recording(sway, tmp_path, monkeypatch):
     assert done['walk'].valid.mean() > 0.9
 
 
-def test_the_evaluation_has_the_numbers_of_the_replay(sway, biped31, result, tmp_path):
+def test_the_evaluation_has_the_numbers_of_the_replay(sound_bag, biped31, result, tmp_path):
     """And the progress reaches the end; frames and wrenches are those of the odd robot's test."""
     fractions = []
-    replayed = replay(sway[1], biped31, tmp_path / 'out', progress=fractions.append)
+    replayed = replay(sound_bag, biped31, tmp_path / 'out', progress=fractions.append)
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.01)
     with BagReader(replayed.bag) as bag:
