@@ -15,7 +15,6 @@ from izmp_dynamics.base.errors import ReplayError, UnknownNameError
 from izmp_dynamics.base.rotations import from_matrices, from_rpy
 from izmp_dynamics.calibration.calibrate import CalibrationError, _prepared, estimate_corrections
 from izmp_dynamics.calibration.choice import (
-    LEAST_LAG,
     Candidate,
     Trial,
     best_of,
@@ -31,7 +30,7 @@ from izmp_dynamics.calibration.force_sensors import (
 )
 from izmp_dynamics.calibration.held_out import Squares, folds
 from izmp_dynamics.calibration.inertias import link_inertias
-from izmp_dynamics.calibration.parameters import LAG, make_layout
+from izmp_dynamics.calibration.parameters import LAG, LEAST_LAG, make_layout
 from izmp_dynamics.calibration.residuals import contacts, decide_contacts
 from izmp_dynamics.calibration.result import sentences
 from izmp_dynamics.calibration.segments import RATE, prepare, read_segments

@@ -102,7 +102,8 @@ def estimate_corrections(
         late = adopt_delay(trial)
     if late and late.setting == 'time_constant' and 'delays' in (wanted or GROUPS):
         turned = turned.with_wrenches(time_constant=late.value)  # delays are estimated below
-        notes.append(f'{late.what}. That is corrected first.')
+        where = ', by the first recording alone' if len(bags) > 1 else ''
+        notes.append(f'{late.what}{where}. That is corrected first.')
     if turned != robot:
         robot, original = turned, segments
         rig, segments = _prepared(bags, robot, model)
@@ -230,7 +231,7 @@ def _with_units(
     read, off = [], []
     unit = np.array([1.0, 1.0 / robot.gravity])[:, None]
     for part in segments:
-        turns = (rig.model.mount(k).body_R_frame.T @ mount.R for k, mount in rig.units.items())
+        turns = (rig.unit_pose(link)[0] for link in links)
         blocks = [block.values for block in Terms.stated(part).units]
         read += [unit * part.units[k].at(part.times).reshape(-1, 2, 3) for k in links]
         off += [unit * v.reshape(-1, 2, 3) @ R for v, R in zip(blocks, turns, strict=True)]

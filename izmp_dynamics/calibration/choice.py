@@ -38,7 +38,7 @@ from izmp_dynamics.calibration.held_out import (
     worse,
 )
 from izmp_dynamics.calibration.linear import BLOCK
-from izmp_dynamics.calibration.parameters import LAG, LEVEL, MATRIX_WIDTHS, Layout
+from izmp_dynamics.calibration.parameters import LAG, LEAST_LAG, LEVEL, MATRIX_WIDTHS, Layout
 from izmp_dynamics.calibration.segments import Instants
 from izmp_dynamics.calibration.solver import (
     Blocks,
@@ -52,9 +52,6 @@ from izmp_dynamics.calibration.solver import (
 
 LEAST_INFO = 0.5
 """A parameter with less information in the recording is left as it is [-]."""
-
-LEAST_LAG = 2e-3
-"""A gyroscope that is less later than its accelerometer is left as it is [s]."""
 
 MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
 """With less motion the parts that are held out have less than two blocks, and the widest prior of
@@ -250,7 +247,9 @@ class Chooser:
         solution = self.solution
         blocks = self._blocks(parts) if parts else self.blocks
         everything = np.ones(len(solution.x), dtype=np.bool_)
+        self.judged = self.judged or judge(self.segments, solution, self.parts)
         sigma = deviations(blocks, layout, solution, everything)
+        sigma = np.hypot(sigma, _open(self.judged, layout))
         info = 1.0 - (sigma / layout.priors) ** 2
         free = layout.of_group(LEVEL) | (info >= LEAST_INFO)
         near = Quadratic.of(blocks.total(), layout, solution.x)
@@ -258,7 +257,6 @@ class Chooser:
         lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
         free[lag] &= np.abs(near.least(free)[lag]) > LEAST_LAG
         if parts:
-            self.judged = self.judged or judge(self.segments, solution, self.parts)
             without = {
                 part: Quadratic.of(self._total(_without(parts, part)), layout, solution.x)
                 for part in parts
@@ -270,6 +268,19 @@ class Chooser:
         """The blocks of these parts of the motion, and of no motion at all."""
         others = [labels_of(self.parts[part]) for part in ALL if part not in parts]
         return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
+
+
+def _open(judged: Sequence[Judged], layout: Layout) -> Array:
+    """(N,) deviations of what is said about units by errors that do not matter; zero of the rest.
+
+    Such errors, as of a link that bends, may be alike at every step, which no part of a recording
+    shows: however long it is, they count as one residual vector of that size.
+    """
+    H = np.diag(1.0 / layout.priors**2)
+    for kind in judged:
+        H += kind.A.sum(axis=0) / (kind.least**2 * max(1, int(kind.count.sum())))
+    of_units = [bool(parameter.segment) for parameter in layout.parameters]
+    return np.where(of_units, np.sqrt(np.diag(np.linalg.inv(H))), 0.0)
 
 
 def _without(parts: Parts, part: int) -> Parts:

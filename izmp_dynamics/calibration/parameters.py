@@ -27,13 +27,17 @@ IMU_GROUPS = ('imu_rotation', 'gyroscope_bias', 'accelerometer_bias')
 
 LEVEL = 'level'
 """Group of what is not corrected: how far from level each sole is while it rests, and the biases
-of the units on other links."""
+and lags of the gyroscopes of the units on other links."""
 
 POSE_DELAY = 'position.delay'
 """Name of the delay of a pose that an IMU is derived from."""
 
 LAG = 'imu.gyroscope_delay'
 """Name of how much later than the accelerometer the gyroscope is."""
+
+LEAST_LAG = 2e-3
+"""A gyroscope that is less later than its accelerometer is left as it is; units reckon with it,
+and with their own gyroscopes being so late [s]."""
 
 DELAYS = 'delays'
 """Item of those of the IMU, its gyroscope and the force sensors: what matters is how late they are
@@ -221,6 +225,10 @@ def make_layout(
         add('units', f'{name}.delay', (), 's', 0.05)
         add('units', f'{name}.rotation', axes, 'rad', 10.0 * DEGREE)
         add('unit_places', f'{name}.xyz', axes, 'm', 0.1)
+        parameters += [
+            Parameter(f'{name}.{whose}_delay', LEVEL, 's', LEAST_LAG, LEVEL)
+            for whose in ('gyroscope', 'root_gyroscope')
+        ]
         for what, of, prior in (
             ('gyroscope_bias', 'rad/s', 1.0 * DEGREE),
             ('accelerometer_bias', 'm/s²', 0.15),

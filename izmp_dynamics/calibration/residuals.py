@@ -207,12 +207,12 @@ def _turned(R: Array, vectors: Array) -> Array:
     return turned
 
 
-def root_motion(instants: Instants, layout: Layout, x: Array) -> Motion:
-    """φ, ω and ω̇ of the root from the IMU, less its errors."""
+def root_motion(instants: Instants, layout: Layout, x: Array, lag: Array | float = 0.0) -> Motion:
+    """φ, ω and ω̇ of the root from the IMU, less its errors and a further lag of its gyroscope."""
     rig = instants.rig
     delay = layout.value(x, 'imu.delay', 1) + layout.value(x, POSE_DELAY, 1)
     force = instants.times + delay
-    gyro = force + layout.value(x, LAG, 1)
+    gyro = force + layout.value(x, LAG, 1) + lag
     R = rig.imu.R @ Rotation.from_rotvec(layout.value(x, 'imu.rotation', 3)).as_matrix()
     omega = (instants.imu.at(gyro)[:, :3] - layout.value(x, 'imu.gyroscope_bias', 3)) @ R.T
     alpha = instants.imu.at(gyro, 1)[:, :3] @ R.T
@@ -227,21 +227,23 @@ def unit_block(instants: Instants, layout: Layout, x: Array, link: str, motion: 
 
     For the parameters x (N,); `motion` is that of the root.
     """
-    name, mount, rig = f'segments[{link}]', instants.rig.units[link], instants.rig
-    on, of = rig.model.mount(link), instants.moved[link]
-    R = on.body_R_frame.T @ mount.R
-    s = on.body_R_frame.T @ (mount.p - on.p_frame_in_body)
-    s = s + R @ layout.value(x, f'{name}.xyz', 3)
-    R = R @ Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
-    read = instants.units[link].at(instants.times + layout.value(x, f'{name}.delay', 1))
-    biases = [layout.value(x, f'{name}.{what}_bias', 3) for what in ('gyroscope', 'accelerometer')]
-    read = (read - np.concatenate(biases)).reshape(-1, 2, 3) @ R.T
-    arm, omega = of.R @ s, motion.omega
-    p, v = of.p + arm, of.v + cross(of.w, arm)
-    phi = motion.phi + cross(motion.alpha, p) + cross(omega, cross(omega, p) + 2.0 * v)
-    phi = phi + of.a + cross(of.wd, arm) + cross(of.w, cross(of.w, arm))
-    expected = np.stack([omega + of.w, phi], axis=1) @ of.R
-    return Block(f'unit[{link}]', np.ones(len(read), np.bool_), (read - expected).reshape(-1, 6))
+    name, signal = f'segments[{link}]', instants.units[link]
+    late = instants.times + layout.value(x, f'{name}.delay', 1)
+    gyro = late + layout.value(x, f'{name}.gyroscope_delay', 1)
+    omega = signal.at(gyro)[:, :3] - layout.value(x, f'{name}.gyroscope_bias', 3)
+    phi = signal.at(late)[:, 3:] - layout.value(x, f'{name}.accelerometer_bias', 3)
+    turn = Rotation.from_rotvec(layout.value(x, f'{name}.rotation', 3)).as_matrix()
+    w, wd, phi = (v @ turn.T for v in (omega, signal.at(gyro, 1)[:, :3], phi))
+    # by its own rates: those by noisy joints would put it where that noise moves it least
+    shift = np.broadcast_to(layout.value(x, f'{name}.xyz', 3), w.shape)
+    phi = phi - cross(wd, shift) - cross(w, cross(w, shift))
+    R, s = instants.rig.unit_pose(link)
+    lag = layout.value(x, f'{name}.root_gyroscope_delay', 1)
+    if lag.any():
+        motion = root_motion(instants, layout, x, lag)
+    expected = instants.moved[link].carried(motion.phi, motion.omega, motion.alpha, s)
+    left = np.hstack([w @ R.T, phi @ R.T]) - expected - instants.lost[link]
+    return Block(f'unit[{link}]', np.ones(len(left), np.bool_), left)
 
 
 def read_foot(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Reading:

@@ -18,7 +18,7 @@ import scipy.ndimage
 import scipy.signal
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, cross
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.calibration.inertias import LinkInertia
 from izmp_dynamics.model.robot_file import RobotFile
@@ -50,6 +50,9 @@ LONGEST_GAP = 0.2
 
 SPAN = 5.0
 """Time that is read at once [s]."""
+
+WIDE = 4.0
+"""What units measure is made of signals with this cut-off, in multiples of that of the filter."""
 
 ORDER = 2
 """Of the Butterworth filter, which runs forwards and backwards."""
@@ -352,6 +355,7 @@ class Instants:
         units: link → signal (6,) of its unit.
         soles: of the feet.
         moved: link with a unit → its motion.
+        lost: link with a unit → (K, 6) what its ω and φ are more than that says, see `_lost`.
         sensors: foot → root_R_sensor (K, 3, 3) and its origin (K, 3).
         below: foot → links that its sensor does not feel.
         rest: (K, F) which feet rest.
@@ -369,6 +373,7 @@ class Instants:
     units: Mapping[str, SmoothSignal]
     soles: tuple[SoleMotion, ...]
     moved: Mapping[str, SoleMotion]
+    lost: Mapping[str, Array]
     sensors: Mapping[str, tuple[Array, Array]]
     below: Mapping[str, frozenset[str]]
     rest: Flags
@@ -407,6 +412,7 @@ class Instants:
         sensors = {name: (R[rows], p[rows]) for name, (R, p) in self.sensors.items()}
         own = {name: array for name, array in of(self).items() if name not in ('moving', 'shares')}
         part = replace(self, soles=soles, moved=moved, sensors=sensors, **own)  # type: ignore[arg-type]
+        part.lost = {link: values[rows] for link, values in self.lost.items()}
         vars(part).update(moving=self.moving[rows], shares=self.shares[rows])
         return part
 
@@ -456,5 +462,39 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
         rig, links, times, q, qd, qdd, imu, feet, units,
         tuple(motion(foot.sole, foot.polygon) for foot in rig.feet),
         {link: motion(link, np.empty((0, 2))) for link in units},
+        _lost(segment, rig, cutoff, times),
         sensors, below, rest, air,
     )  # fmt: skip
+
+
+def _lost(segment: Segment, rig: Rig, cutoff: float, times: Array) -> dict[str, Array]:
+    """Link with a unit → (K, 6) filtered ω and φ there, less those of filtered joints and root.
+
+    A unit measures products of motions, such as ω × (ω × r), before any filter. Products of
+    filtered motions are others, alike at every step, as if the unit were elsewhere.
+    """
+    if not segment.units:
+        return {}
+    fine = np.arange(times[0] - EDGE, times[-1] + EDGE, 1.0 / (MOST_SAMPLES * WIDE * cutoff))
+    stamps = segment.begin + (NANOSECONDS * fine).astype(np.int64)
+
+    def filtered(values: Array) -> SmoothSignal:
+        return SmoothSignal(Samples(stamps, values), cutoff, segment.begin)
+
+    measured = segment.joints, segment.imu
+    wide = [SmoothSignal(each, WIDE * cutoff, segment.begin) for each in measured]
+    narrow = [filtered(each.at(fine)) for each in wide]
+    first = {link: filtered(_at_unit(rig, link, fine, *wide)) for link in segment.units}
+    return {
+        link: signal.at(times) - _at_unit(rig, link, times, *narrow)
+        for link, signal in first.items()
+    }
+
+
+def _at_unit(rig: Rig, link: str, times: Array, joints: SmoothSignal, imu: SmoothSignal) -> Array:
+    """(K, 6) ω and φ where a unit is stated, in axes of its link, by joints and the root's IMU."""
+    omega, phi = np.split(imu.at(times) @ np.kron(np.eye(2), rig.imu.R).T, 2, axis=1)
+    alpha, r = imu.at(times, 1)[:, :3] @ rig.imu.R.T, np.broadcast_to(rig.imu.p, omega.shape)
+    phi = phi - cross(alpha, r) - cross(omega, cross(omega, r))
+    moved = sole_motion(rig.model, link, np.empty((0, 2)), lambda shift: joints.at(times + shift))
+    return moved.carried(phi, omega, alpha, rig.unit_pose(link)[1])

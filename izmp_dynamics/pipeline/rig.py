@@ -128,6 +128,12 @@ class Rig:
         links = (unit.link for unit in self.robot.segments)
         return dict(zip(links, (unit.imu for unit in self.segments), strict=True))
 
+    def unit_pose(self, link: str) -> tuple[Array, Array]:
+        """Axes (3, 3) and place (3,) [m] of the unit on a link, in the frame of that."""
+        on, unit = self.model.mount(link), self.units[link]
+        R = on.body_R_frame.T
+        return R @ unit.R, R @ (unit.p - on.p_frame_in_body)
+
 
 def unit_rates(rig: Rig, q: Array, qd: Array, omega: Array, units: Array) -> Array:
     """Angular velocities by units on other links, and by root and joints.

@@ -56,6 +56,22 @@ class SoleMotion:
         vertical = self.R @ np.array([tilt[1], -tilt[0], 1.0])
         return gravity * vertical - relative, omega
 
+    def carried(self, phi: Array, omega: Array, alpha: Array, s: Array) -> Array:
+        """Motion of a point of the link by that of the root: (K, 6) ω and φ in axes of the link.
+
+        Args:
+            phi: (K, 3) of the root in root axes, as the next ones [m/s²].
+            omega: (K, 3) angular velocity [rad/s].
+            alpha: (K, 3) angular acceleration [rad/s²].
+            s: (3,) the point in the frame of the link [m].
+        """
+        arm = self.R @ s
+        p, v = self.p + arm, self.v + cross(self.w, arm)
+        phi = phi + cross(alpha, p) + cross(omega, cross(omega, p) + 2.0 * v)
+        phi = phi + self.a + cross(self.wd, arm) + cross(self.w, cross(self.w, arm))
+        moved: Array = np.stack([omega + self.w, phi], axis=1) @ self.R
+        return moved.reshape(-1, 6)
+
 
 def sole_motion(
     model: RobotModel, sole: str, polygon: Array, positions: Callable[[float], Array]
