@@ -55,7 +55,7 @@ KINDS = {
     'push40': ((40.0, 2.0, 0.1), (40.0, 6.0, 0.1), (40.0, 10.0, 0.1)),
     'push10': ((10.0, 2.0, 0.1), (10.0, 6.0, 0.1), (10.0, 10.0, 0.1)),
     'constant': ((12.0, 5.0, 10.0),),
-    'falling': ((150.0, 2.5, 0.1), (20.0, 2.8, 0.1)),
+    'falling': ((150.0, 4.5, 0.1), (20.0, 4.8, 0.1)),
     'floors': (),
 }
 """Magnitude [N], earliest begin [s] and duration [s] of the pushes; all begin up to 1 s later."""

@@ -105,25 +105,40 @@ def test_what_changes_with_the_posture_is_no_push_once_it_is_usual():
     assert np.sqrt(np.mean((fused.external[late, 1] / sigma) ** 2)) < 2.5  # of two levels
 
 
-def test_an_impact_neither_moves_the_contact_wrench_nor_its_confidence_away():
+@pytest.mark.parametrize(
+    ('push', 'impacts'),
+    [((), (500, 700, 900)), ((5.0, 12.0, np.array([40.0, 0.0, 0.0])), (505,))],
+)
+def test_an_impact_neither_moves_the_contact_wrench_nor_its_confidence_away(push, impacts):
     """6 σ of MR-AD at single instants: the feet alone count there, with a larger covariance."""
-    _, calm, truth = estimated(20.0)
-    _, struck, _ = estimated(20.0, impacts=(500, 700, 900))
-    rows = np.array([500, 700, 900])
+    _, calm, truth = estimated(20.0, push=push)
+    _, struck, _ = estimated(20.0, push=push, impacts=impacts)
+    rows = np.array(impacts)
     error = (struck.contact - truth[:, :6])[rows]
     solved = np.linalg.solve(struck.covariance[rows], error[:, :, None])[:, :, 0]
     assert np.sum(solved * error, axis=1).mean() < 12.0
-    ratio = struck.external_covariance[rows, 0, 0] / calm.external_covariance[rows, 0, 0]
-    assert (ratio > 5.0).all()
-    assert not struck.pushed[rows].any()
+    for late in (0, 4):  # what shakes goes on
+        ratio = (
+            struck.external_covariance[rows + late, 0, 0] / calm.external_covariance[rows, 0, 0]
+        )
+        assert (ratio > 5.0).all()
+    np.testing.assert_array_equal(struck.pushed[rows], calm.pushed[rows])
+    assert calm.pushed[rows].any() == bool(push)
     assert struck.changes[rows].all()
+
+
+def test_a_push_itself_is_no_impact():
+    _, fused, _ = estimated(10.0, push=(6.0, 7.0, np.array([40.0, 0.0, 0.0])))
+    variances = fused.external_covariance[550:750, 0, 0]
+    assert variances.max() < 2.0 * variances.min()
 
 
 def test_live_is_replay():
     push = (6.0, 7.0, np.array([0.0, 20.0, 0.0]))
     _, replayed, _ = estimated(10.0, push=push)
     _, live, _ = estimated(10.0, push=push, split=1)
-    for one, other in ((replayed.contact, live.contact), (replayed.external, live.external)):
+    for quantity in ('contact', 'covariance', 'external', 'external_covariance'):
+        one, other = getattr(replayed, quantity), getattr(live, quantity)
         np.testing.assert_allclose(one, other, atol=1e-9)
     np.testing.assert_array_equal(replayed.pushed, live.pushed)
     np.testing.assert_array_equal(replayed.changes, live.changes)

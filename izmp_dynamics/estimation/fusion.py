@@ -18,8 +18,10 @@ with C the covariance of the corrected feet, S that of r and −D that of both; 
 ĉ = f − Σ T_f o_f, and x = r in any case. c has no dynamics: there is no delay.
 
 An r that is no noise by S and no push, rᵀ S⁻¹ r > 36, is of an impact that the samples do not
-resolve. How much of its error is common to motion and feet is not known, so then
-ĉ = f − Σ T_f o_f, and C and S count rᵀ S⁻¹ r / 6 times (variance factor, Förstner 1979).
+resolve. All that is near it errs as well, and how much of that is common to motion and feet is not
+known, so for `FAST` seconds ĉ = f − Σ T_f o_f, S counts s = rᵀ S⁻¹ r / 6 times by the largest r
+(variance factor, Förstner 1979), and C is larger by (s − 1) S. A push that begins or ends moves r
+along a line; in a push r counts from the line through those of the last `SPANS[1]` seconds.
 
 The joints move the mass below the sensors of the feet, too, so ε_f is mostly the noise of the same
 encoders as ε_m, and r shows a part of it. The covariance of (ε_m, ε_f) is what the pipeline
@@ -35,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Indices, Stamps, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.estimation.push import LEAST_PART, NO_NOISE, Mask
 
@@ -68,7 +70,7 @@ MOST_NOISE = 2.0
 """Variance of fast r over the predicted one from which on the rest is an error of the model."""
 
 FAST = 0.05
-"""What differs from instants so long before and after it is fast, as noise is [s]."""
+"""What differs from instants so long before and after it is fast, as noise and impacts are [s]."""
 
 ASSUMED = 6.0
 """The assumed random walk counts as so many measured changes of forces, and of moments."""
@@ -174,7 +176,7 @@ class Fusion:
         self._waiting: tuple[Array, Array] | None = None
         self._before: Array | None = None
         self._times = np.empty(0, np.int64)
-        self._forces = np.empty((0, 3))
+        self._values, self._pushes = np.empty((0, 6)), np.empty(0, np.bool_)
         self._turned, self._state = False, 0
         self._scattered = self._scatter()
         self._combine(np.tile(np.eye(6), (feet, 1, 1)))
@@ -208,23 +210,21 @@ class Fusion:
         measured = seen.feet.sum(axis=1)
         feet = measured - np.einsum('kfij,fj->ki', seen.maps, offsets)
         external = seen.moved - self.bias[:6] - feet
-        pushed = self._judged(seen.stamps, external[:, :3])
+        pushed, factor = self._judged(seen.stamps, external)
         self._rows.append(_Rows(seen.stamps, seen.moved - measured, seen.maps, external, pushed))
         at_rest, of_feet, of_external = self._covariances
-        known, common = finite_rows(external), external @ self._gain.T
-        sizes = np.einsum('ki,ki->k', external, np.linalg.solve(of_external, external.T).T)
-        odd = known & ~pushed & (sizes > NO_NOISE**2)
+        odd = factor > 1.0
         state = pushed + 2 * odd
         changes = odd | (np.diff(state, prepend=self._state) != 0)
         changes[0] |= self._turned
         self._turned, self._state = False, int(state[-1])
         alone = (pushed | odd)[:, None]
-        factor = np.where(known, np.where(odd, sizes / 6.0, 1.0), np.nan)[:, None, None]
+        more = (factor - 1.0)[:, None, None] * of_external
         return Fused(
-            feet + np.where(alone, 0.0, common),
-            factor * np.where(alone[:, None], of_feet, at_rest),
+            feet + np.where(alone, 0.0, external @ self._gain.T),
+            np.where(alone[:, None], of_feet, at_rest) + more,
             external,
-            factor * of_external,
+            of_external + more,
             pushed,
             changes,
         )
@@ -285,25 +285,42 @@ class Fusion:
         beyond: Array = np.maximum(0.0, spread - np.median(changes, axis=0))
         return beyond
 
-    def _judged(self, stamps: Stamps, force: Array) -> Mask:
-        """(K,) whether the external forces (K, 3) up to an instant are no noise."""
-        known = finite_rows(force)
+    def _judged(self, stamps: Stamps, external: Array) -> tuple[Mask, Array]:
+        """Of external wrenches (K, 6): whether they are a push (K,), and the variance factor (K,).
+
+        Both follow from the instants up to each; NaN where the wrench is not known.
+        """
+        known, before = finite_rows(external), len(self._times)
         times = np.concatenate([self._times, stamps[known]])
-        values = np.concatenate([self._forces, force[known]])
-        pushed, ends = np.zeros(len(stamps), np.bool_), np.arange(len(self._times), len(times))
-        if self._closed >= WARM and len(ends):
-            sums, large = np.zeros((len(times) + 1, 3)), np.zeros(len(ends), np.bool_)
-            np.cumsum(values, axis=0, out=sums[1:])
+        values = np.concatenate([self._values, external[known]])
+        pushed, factor = np.zeros(len(stamps), np.bool_), np.full(len(stamps), np.nan)
+        ends, large = np.arange(before, len(times)), np.zeros(len(times) - before, np.bool_)
+        sums = np.vstack([np.zeros(6), np.cumsum(values, axis=0)])
+
+        def begins(span: float) -> Indices:
+            begins: Indices = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
+            return begins
+
+        if self._closed >= WARM:
             for span, sigma in zip(SPANS, self._limits, strict=True):
-                first = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
-                count = ends + 1 - first
-                means = (sums[ends + 1] - sums[first]) / count[:, None]
-                large |= (count > 1) & (np.linalg.norm(means / sigma, axis=1) >= NO_NOISE)
-            pushed[known] = large
+                first = begins(span)
+                means = (sums[ends + 1] - sums[first])[:, :3] / (ends + 1 - first)[:, None]
+                large |= (first < ends) & (np.linalg.norm(means / sigma, axis=1) >= NO_NOISE)
+        pushed[known] = large
+        pushes = np.concatenate([self._pushes, large])
+        first = np.where(large, begins(SPANS[1]), begins(FAST))
+        white = np.linalg.solve(np.linalg.cholesky(self._covariances[2]), values.T).T
+        worst = np.array(
+            [
+                _unexplained(white[a:b], bool(pushes[a:b].any()))
+                for a, b in zip(first, ends + 1, strict=True)
+            ]
+        )
+        factor[known] = np.where(worst > NO_NOISE**2, worst / 6.0, 1.0)
         if len(times):
             kept = times > times[-1] - CELL
-            self._times, self._forces = times[kept], values[kept]
-        return pushed
+            self._times, self._values, self._pushes = times[kept], values[kept], pushes[kept]
+        return pushed, factor
 
     def _close(self) -> None:
         """Learn from the instants of the present cell."""
@@ -365,6 +382,14 @@ class Fusion:
 
 def _size(covariance: Array, units: Array) -> float:
     return float(np.sum(np.diag(covariance) / units))
+
+
+def _unexplained(white: Array, pushed: bool) -> float:
+    """The largest square of r (K, 6) in standard deviations; in a push that beside their line."""
+    if pushed:
+        white = white - white.mean(axis=0)
+        white = white @ np.linalg.eigh(white.T @ white)[1][:, :-1]
+    return float(np.sum(white**2, axis=1).max())
 
 
 def _noise(stamps: Stamps, values: Array) -> Array:
