@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from mcap.writer import Writer as McapWriter
 from rosbags.interfaces import Nodetype
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, writer
-from rosbags.rosbag2.metadata import dump_qos_v8
 
 from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.typestores import standard_types
 
-_dumped = functools.cache(lambda profiles: dump_qos_v8(list(profiles)))
-
-# The few that there are, which rosbags serializes anew, twice for each topic of a bag.
-writer.dump_qos_v8 = lambda profiles: _dumped(tuple(profiles))
+if dump := getattr(writer, 'dump_qos_v8', None):  # serializes the same twice for each topic
+    dumped = functools.cache(lambda profiles: dump(list(profiles)))
+    writer.dump_qos_v8 = lambda profiles: dumped(tuple(profiles))
 
 TYPES = standard_types()
 

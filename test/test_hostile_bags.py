@@ -35,11 +35,11 @@ RECORD = struct.Struct('<BQ')
 
 
 @contextmanager
-def within_half_a_minute():
+def within(seconds):
     """The block takes a second of computing time; without a bound on the work, many minutes."""
     start = time.process_time()
     yield
-    assert time.process_time() - start < 30.0
+    assert time.process_time() - start < seconds
 
 
 def text_log(length, count=1):
@@ -177,6 +177,15 @@ def test_aliases_in_the_metadata_are_not_written_out(tmp_path):
         assert len(bag.notes[0]) < 1000
 
 
+@pytest.mark.parametrize('opened', ['[', '{', '- '])
+def test_metadata_that_are_nested_too_deeply_are_not_composed(tmp_path, opened):
+    path = imu_bag(tmp_path / 'bag', 3)
+    (path / 'metadata.yaml').write_text('rosbag2_bagfile_information:\n ' + opened * 100_000)
+    with BagReader(path) as bag:
+        assert len(list(bag.messages())) == 3
+        assert 'nested more than 100 levels deep' in bag.notes[0]
+
+
 @pytest.mark.parametrize('odd', ['files: [1, {a: b}]', 'files: {a: b}', 'files:', '[a]: b', '1'])
 def test_a_bag_with_odd_custom_data_can_be_replaced(tmp_path, odd):
     path = imu_bag(tmp_path / 'bag', 3)
@@ -273,7 +282,7 @@ def test_tiny_records_between_tiny_chunks_are_read_in_time(tmp_path, monkeypatch
         RECORD.pack(opcode, n) + bytes(n) for opcode, n in ((0x90, 0), (5, 22), (6, 40))
     )
     (tmp_path / 'x.mcap').write_bytes(b'\x89MCAP0\r\n' + tiny * 30_000)
-    with within_half_a_minute():
+    with within(15.0):
         McapFile(tmp_path / 'x.mcap').close()
 
 
@@ -285,7 +294,7 @@ def test_a_bag_of_countless_topics_is_opened_in_time(tmp_path):
         for k in range(20_000):
             writer.register_channel(f'/topic{k}', 'cdr', schema)
         writer.finish()
-    with within_half_a_minute(), BagReader(tmp_path / 'x.mcap') as bag:
+    with within(60.0), BagReader(tmp_path / 'x.mcap') as bag:
         assert len(bag.topics) == 20_000
 
 
@@ -316,12 +325,12 @@ def spans(blocks, span):
 def test_an_index_that_promises_early_messages_is_read_in_time():
     count = 20_000
     blocks = [Block({1: (np.array([count - k]), Raws.of([b'']))}, 0) for k in range(count)]
-    with within_half_a_minute():
+    with within(60.0):
         assert sum(spans(blocks, 5)) == count
 
 
 def test_a_chunk_of_many_spans_is_read_in_time():
     count = 50_000
     block = Block({1: (10 * np.arange(count), Raws.of([b''] * count))}, FOREVER)
-    with within_half_a_minute():
+    with within(15.0):
         assert spans([block], 5) == [1] * count

@@ -10,7 +10,7 @@ from izmp_dynamics.files.place import TAKEN, Obstacle, Place, read_regular_file
 
 FILE = 'metadata.yaml'
 KEY = 'rosbag2_bagfile_information'
-_LARGEST = 2**21
+_LARGEST, _DEEPEST = 2**21, 100
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,12 @@ def read_metadata(folder: Path) -> Metadata:
     try:
         text = read_regular_file(path, _LARGEST).decode('utf-8')
         loader = getattr(yaml, 'CBaseLoader', yaml.BaseLoader)  # every scalar is a text
+        depth = 0
+        for event in yaml.parse(text, loader):  # libyaml composes without a limit of its own
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise RecursionError(f'it is nested more than {_DEEPEST} levels deep')
         return _metadata(yaml.load(text, loader)[KEY])
     except OSError as error:
         raise BagError(

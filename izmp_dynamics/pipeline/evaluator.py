@@ -185,9 +185,13 @@ class Evaluator:
         return found
 
     def _unit_motions(self, joints: JointKinematics) -> Array | None:
-        if units := self.stages.segments:
-            self.mr_ad.levers[:] = [unit.lever for unit in units]
+        self.weigh_units(self.rig.robot.filter.half_width)
         return self.stages.unit_motions(joints)
+
+    def weigh_units(self, half_width: float | None) -> None:
+        """Weigh gyroscopes and accelerometers of units as a matched filter [s] leaves them."""
+        if units := self.stages.segments:
+            self.mr_ad.levers[:] = [unit.lever(half_width) for unit in units]
 
     def _mr_ad(
         self, joints: JointKinematics, states: Array, units: Array | None

@@ -94,16 +94,18 @@ class RootStage(Stage):
         known = [s.period for s in (self.imu, *further) if s.period is not None]
         return tuple(known) if len(known) == 1 + len(further) else None
 
-    @property
-    def lever(self) -> float:
+    def lever(self, half_width: float | None) -> float:
         """Variance of ω̇ by the gyroscope over that of a difference of two φ [1/m²].
 
         0 where accelerometers give ω̇, and while no period is known.
+
+        Args:
+            half_width: of the matched filter [s]; None: unfiltered.
         """
         if self.method != 'gyro' or self.imu.period is None:
             return 0.0
         noise = self.rig.robot.noise
-        gain = sample_gain(self.rig.robot.filter.half_width, self.imu.period)
+        gain = sample_gain(half_width, self.imu.period)
         ratio = degrees(noise.gyroscope) / micro_g(noise.accelerometer)
         return 0.5 * gain.first / gain.value * ratio**2
 

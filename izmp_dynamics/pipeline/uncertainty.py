@@ -134,6 +134,7 @@ def filtered_covariance(
     array = stage.array if stage.method == 'accelerometers' else None
     spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
     states, units = mr_ad_states(joints, root), result.units
+    evaluator.weigh_units(half_width)
     covariance = mr_ad_covariance(mr_ad, states, spread, units)
     if rig.segments:
         covariance += _of_units(evaluator, mr_ad, states, units, half_width)

@@ -241,8 +241,10 @@ def record_seesaw(
     run: SimulatedRun,
     seesaw: MujocoSeesaw,
     bag: str | PathLike[str],
+    *,
     files: Mapping[str, str] | None = None,
-    **options: Any,
+    storage: str = 'mcap',
+    overwrite: bool = False,
 ) -> None:
     """Write a run as a bag, and in its folder robot.yaml and robot.urdf to evaluate it with.
 
@@ -251,10 +253,14 @@ def record_seesaw(
         seesaw: the plant that it was made with.
         bag: folder that the bag will be.
         files: name → text of further files in it.
-        options: of `record`.
+        storage: 'mcap' or 'sqlite3'.
+        overwrite: replace an existing bag.
 
     Raises:
         BagError: if the bag exists or cannot be written.
     """
-    sensed, others = seesaw.sensed, files or {}
-    record(run, sensed.file, bag, urdf=sensed.urdf, files={**sensed.files(), **others}, **options)
+    sensed = seesaw.sensed
+    record(
+        run, sensed.file, bag, urdf=sensed.urdf, files={**sensed.files(), **(files or {})},
+        storage=storage, overwrite=overwrite,
+    )  # fmt: skip

@@ -170,7 +170,7 @@ def simulate_seesaw(
     run = balance_on_seesaw(seesaw, controller, duration, pushes, progress)
     sensed = recorder.run(seesaw, 'seesaw', run.fall)
     files = {LOG: log_text(run, robot.model.joint_names)}
-    record_seesaw(sensed, seesaw, bag, files, storage=storage, overwrite=overwrite)
+    record_seesaw(sensed, seesaw, bag, files=files, storage=storage, overwrite=overwrite)
     return SeesawOutcome(check, run)
 
 
