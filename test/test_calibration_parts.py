@@ -230,6 +230,8 @@ def test_the_page_begins_with_errors_before_and_after():
     assert '<dd>0.2 N</dd><dd class="note">before: 2 N' in page
     places = [page.index(text) for text in ('before: ', 'What was wrong', 'All numbers')]
     assert places == sorted(places)
+    only_units = dataclasses.replace(result, after=before)
+    assert 'errors below do not depend on them' in render_html(only_units)
     agrees = dataclasses.replace(result, accepted=False, agrees=True, reason='They agree.')
     page = render_html(agrees)
     assert 'class="verdict stable"' in page

@@ -67,6 +67,10 @@ def test_a_misspelt_option_is_answered_with_the_nearest(given):
     assert said.err.endswith("; did you mean '--robot' in place of '--robt'?\n")
 
 
+def test_a_missing_robot_file_is_answered_with_what_writes_one():
+    assert 'izmp draft BAG' in izmp('replay', 'x', '-o', 'y').err
+
+
 def test_a_urdf_is_no_robot_file():
     refused = izmp('check', 'bag', '--robot', BIPED31)
     assert_refused(refused, f"is a URDF, not a robot file; 'izmp draft BAG --urdf {BIPED31}")

@@ -214,7 +214,8 @@ def summary(result: CalibrationResult, width: int = 100) -> list[str]:
     if result.agrees:
         lines += textwrap.wrap(result.reason, width)
     else:
-        title = 'Corrected, the largest effect first:' if result.accepted else 'Not corrected:'
+        first = ', the largest effect first' if result.effects else ''
+        title = f'Corrected{first}:' if result.accepted else 'Not corrected:'
         lines += _bullets(title, sentences(result), width)
     rows = held_out_lines(result)
     if rows and result.before != result.after:

@@ -169,6 +169,8 @@ class _Parser(argparse.ArgumentParser):
                 given[1], re.findall(r'[\w-]+', choices), n=1, cutoff=0.7
             )
             message = f"{wrong}; did you mean '{near[0]}'?" if near else message
+        if 'required: --robot' in message:
+            message += "; 'izmp draft BAG --urdf URDF -o ROBOT.yaml' writes a first robot file"
         known = tuple(self._option_string_actions)
         for option in (text.partition('=')[0] for text in self._given if text[:2] == '--'):
             close = difflib.get_close_matches(option, known, n=1)
