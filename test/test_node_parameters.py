@@ -115,7 +115,7 @@ def test_nodes_have_the_settings_that_they_use():
     }
     assert shared == {
         'gravity', 'ir_md.difference', 'acd.max_gap', 'filter.half_width',
-        'pairing.max_gap',
+        'pairing.max_gap', 'noise.accelerometer', 'noise.gyroscope',
     }  # fmt: skip
     for node, mine in names.items():
         assert {name for name in set.union(*names.values()) if has(node, name)} == mine

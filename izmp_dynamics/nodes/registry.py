@@ -106,7 +106,7 @@ TASKS = {
         sensors='segments segment_accelerometers',
         given='joints root world',
         computes='mr_ad',
-        settings='gravity filter.half_width pairing',
+        settings='gravity filter.half_width pairing noise.accelerometer noise.gyroscope',
     ),
     'localizer': _task(
         'localizer',
@@ -132,7 +132,10 @@ TASKS = {
         sensors='imu position ground feet foot_imus',
         given='joints root mr_ad world ir_md',
         computes='verdict',
-        settings='fall_alarm gravity ground filter.half_width pairing',
+        settings=(
+            'fall_alarm gravity ground filter.half_width pairing noise.accelerometer '
+            'noise.gyroscope'
+        ),
     ),
 }
 """Name of the executable → its task."""
