@@ -3,7 +3,7 @@
 import threading
 import time
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ import rclpy
 from geometry_msgs.msg import PointStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 
 from izmp_dynamics.nodes.health import Health, Input
 from izmp_dynamics.nodes.output import Output
@@ -98,6 +99,20 @@ def test_attempts_and_diagnostics_exclude_the_thread_that_receives(node):
     node.look_after(report=True)
     assert free == {'attempt': [True, False], 'inspect': [False], 'counters': [False]}
     assert is_free(node._lock)
+
+
+def test_an_attempt_that_raises_costs_neither_the_next_one_nor_the_report(node):
+    first = Mock(side_effect=[False, ValueError('contrived'), True])
+    second = Mock(side_effect=[False, True])
+    node.until(first)
+    node.until(second)
+    with patch.object(Publisher, 'publish') as publish:
+        for _ in range(3):
+            node.look_after(report=True)
+    assert (first.call_count, second.call_count) == (3, 2)
+    assert publish.call_count == 3
+    (status,) = publish.call_args_list[0].args[0].status
+    assert 'finding subscriptions.raised' in {entry.key for entry in status.values}
 
 
 def test_an_error_in_a_timer_or_a_service_is_logged_and_does_not_end_the_thread(node):

@@ -387,10 +387,11 @@ class TopicNode(LifecycleNode):
         self.until(attempt)
 
     def try_again(self) -> None:
-        """Make the attempts that have failed so far."""
+        """Make the attempts that have failed so far; one that raises an error is among them."""
         for attempt in tuple(self._attempts):
-            if attempt():
-                self._attempts.remove(attempt)
+            with self._guarded('subscriptions'):
+                if attempt():
+                    self._attempts.remove(attempt)
 
     def serve(self, name: str, answer: Callable[[], tuple[bool, str]]) -> None:
         """Offer a service without arguments, std_srvs/Trigger.
