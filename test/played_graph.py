@@ -75,6 +75,7 @@ class PlayedGraph:
         robot: its file, loaded.
         overrides: parameters of the nodes.
         names: of the nodes.
+        wanted: whether somebody subscribes to an output, as `Output.wanted`.
 
     Attributes:
         nodes: the nodes.
@@ -84,12 +85,12 @@ class PlayedGraph:
         late: names of the nodes that skip what comes, as the computer is too slow for them.
     """
 
-    def __init__(self, robot, overrides, names=GRAPH):
+    def __init__(self, robot, overrides, names=GRAPH, wanted=True):
         self.robot, self.overrides, self.names = robot, overrides, names
         self.messages = defaultdict(Messages)
         self.nodes, self.late, self.published = [], frozenset(), set()
         self.unstamped = defaultdict(list)
-        self._waiting = deque()
+        self._waiting, self._wanted = deque(), wanted
         self._now = time.monotonic()
         self._clock = patch('time.monotonic', lambda: self._now)
 
@@ -100,7 +101,7 @@ class PlayedGraph:
         assert wait_until(lambda: self.gps.count_publishers(position))
         self._clock.start()
         self._before = Output.wanted, Output.publish
-        Output.wanted, Output.publish = True, self._publisher()
+        Output.wanted, Output.publish = self._wanted, self._publisher()
         try:
             for name in self.names:
                 self.nodes.append(node_class(name)(overrides=self.overrides))

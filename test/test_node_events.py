@@ -23,6 +23,7 @@ from izmp_dynamics.verdict.summary import summary_of
 from .bag_surgery import JOINTS, LEFT
 from .played_graph import COMPOSED, PlayedGraph, parameters
 from .test_input_findings import hold
+from .test_stage_node import is_free
 
 pytestmark = pytest.mark.usefixtures('ros')
 
@@ -43,7 +44,7 @@ def test_the_running_node_publishes_a_push_and_the_fall_after_it(biped31, fall, 
         graph.play(fall)
         node = graph.node('izmp')
         for _ in range(2):
-            node.outputs.verdict.findings.judge(node._lock)
+            node.look_after(report=True)
         kinds = {message.status[0].name for message in graph.messages['/events'].values()}
     assert kinds >= {'push', 'fall', 'point of no return'}
 
@@ -65,6 +66,7 @@ def test_without_a_knee_the_fall_alarm_cannot_say(biped31, short_bag):
 
 
 def test_the_graph_publishes_the_events_of_the_replay(biped31, bag, monkeypatch):
+    """Messages are taken while it judges; it may be deactivated meanwhile."""
     monkeypatch.setattr(recent, 'LEAST', 1.0)
     monkeypatch.setattr(recent_findings, 'EVERY', 0.0)
     expected = [
@@ -75,10 +77,24 @@ def test_the_graph_publishes_the_events_of_the_replay(biped31, bag, monkeypatch)
     with PlayedGraph(biped31, parameters()) as graph:
         graph.play(bag)
         node = graph.node('izmp')
-        node.outputs.verdict.findings.judge(node._lock)
+        judge, free = node.outputs.verdict.findings, []
+        findings = judge.findings
+
+        def deactivated_at_first(given):
+            free.append(is_free(node._lock))
+            if len(free) == 1:
+                node.trigger_deactivate()
+            return findings(given)
+
+        monkeypatch.setattr(judge, 'findings', deactivated_at_first)
+        node.look_after(report=True)
+        assert not graph.messages['/events']
+        node.trigger_activate()
+        node.look_after(report=True)
+        assert free == [True, True]
         ((_, message),) = graph.messages['/events'].items()
         (publisher,) = node.get_publishers_info_by_topic('/events')
-        seen = node.outputs.verdict.findings.recent.snapshot()
+        seen = judge.recent.snapshot()
     (status,) = message.status
     assert (status.name, status.hardware_id) == ('sensor fault', LEFT)
     values = {entry.key: entry.value for entry in status.values}

@@ -158,6 +158,16 @@ LISTENERS = {
 """How many of the nodes listen to a topic where somebody asks for all results."""
 
 
+def test_a_node_subscribes_to_the_pose_as_soon_as_somebody_asks_for_what_needs_it(biped31):
+    all_but = property(lambda output: output.topic != '/mr_ad/momentum_rate')
+    with PlayedGraph(biped31, parameters(), wanted=False) as graph:
+        for wanted, listeners in ((False, 0), (all_but, 2), (True, 3)):
+            Output.wanted = wanted
+            for node in graph.nodes:
+                node.look_after(report=False)
+            assert graph.gps.count_subscribers('/odom') == listeners
+
+
 def test_a_sound_recording_is_no_finding_and_its_instants_are_counted(graph, short_bag):
     """The IMU's stamps lie between those of the joints; only its gyroscope's noise is stated."""
 

@@ -357,8 +357,9 @@ class GraphNode(TopicNode):
             if report:
                 self._report()
                 if (verdict := self.outputs.verdict) is not None:
-                    for judge in (verdict.findings, self.sensors.forces):
-                        judge.judge(self._lock)
+                    for judge in (self.sensors.forces, verdict.findings):  # one, as it takes long
+                        if judge.judge(self._lock, lambda: self.is_active):
+                            break
 
     def _flush_after_pause(self) -> None:
         """Hand out what waits if no message comes, and go on from before if some come again."""

@@ -14,7 +14,7 @@ from izmp_dynamics.nodes.health import Health, diagnostic_array
 from izmp_dynamics.nodes.output import Output
 from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.verdict.events.event import Event, EventMessage, event_message
-from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.recent import Instant, Judgement, Recent
 
 HOLD = round(0.5 * NANOSECONDS)
 """What is so new may still go on, or look different when more is known [ns]."""
@@ -111,35 +111,52 @@ class PeriodicJudge(ABC):
     def findings(self, given: Any) -> tuple[Finding, ...]:
         """Judge it."""
 
+    def state(self, found: tuple[Finding, ...]) -> None:
+        """State what was found, and withdraw what is not found any more."""
+        keys = {finding.key for finding in found}
+        for key in self._stated - keys:
+            self._health.clear(key)
+        for finding in found:
+            self._health.remark(finding.key, finding.level, finding.sentence)
+        self._stated = keys
+
     def due(self) -> bool:
         """Whether the next judgement is due."""
         return time.monotonic() - self._last >= self._every
 
-    def judge(self, lock: AbstractContextManager[Any]) -> None:
-        """Judge and state what is found, if that is due; `lock` excludes messages meanwhile."""
-        if not self.due():
-            return
-        self._last = time.monotonic()
+    def judge(
+        self, lock: AbstractContextManager[Any], is_active: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Judge, if that is due, and state what is found, if the node is still active.
+
+        Args:
+            lock: excludes messages; it is free while it is judged.
+            is_active: whether the node is.
+
+        Returns:
+            Whether it was due.
+        """
         with lock:
+            if not self.due():
+                return False
+            self._last = time.monotonic()
             given = self.given()
         try:
             found = self.findings(given)
         except Exception as error:  # a judgement that fails costs nothing but itself
             with lock:
                 self._health.fail('findings', repr(error))
-            return
+            return True
         with lock:
-            for key in self._stated - {finding.key for finding in found}:
-                self._health.clear(key)
-            for finding in found:
-                self._health.remark(finding.key, finding.level, finding.sentence)
-        self._stated = {finding.key for finding in found}
+            if is_active():
+                self.state(found)
+        return True
 
 
 EVERY = 5.0
 """Time between two judgements [s], of the clock or the stamps: the one that has passed sooner.
 
-One takes some hundredths of a second.
+One takes about a tenth of a second.
 """
 
 
@@ -156,21 +173,26 @@ class RecentFindings(PeriodicJudge):
         super().__init__(health, EVERY)
         self.recent = recent
         self._events, self._outages = events, outages
-        self._judged = 0
+        self._judged = self._era = 0
+        self._judgement = Judgement()
 
     def due(self) -> bool:
         """Whether so much time has passed; a bag may be played faster than it was recorded."""
         passed = (self.recent.newest - self._judged) / NANOSECONDS
         return super().due() or passed >= self._every
 
-    def given(self) -> tuple[tuple[Instant, ...], tuple[Outage, ...], int]:
-        """The last seconds, when signals could not be used, and how often a clock was set back."""
-        self._judged = self.recent.newest
-        return self.recent.snapshot(), tuple(self._outages()), self.recent.era
+    def given(self) -> tuple[tuple[Instant, ...], tuple[Outage, ...]]:
+        """The last seconds, and when signals could not be used."""
+        self._judged, self._era = self.recent.newest, self.recent.era
+        return self.recent.snapshot(), tuple(self._outages())
 
     def findings(self, given: Any) -> tuple[Finding, ...]:
-        """Judge them, and publish the events."""
-        instants, outages, era = given
-        judged = self.recent.judge(instants, outages)
-        self._events.publish(judged.events, judged.first, judged.last, era)
-        return judged.findings
+        """Judge them."""
+        self._judgement = self.recent.judge(*given)
+        return self._judgement.findings
+
+    def state(self, found: tuple[Finding, ...]) -> None:
+        """State what was found, and publish the events."""
+        super().state(found)
+        judged = self._judgement
+        self._events.publish(judged.events, judged.first, judged.last, self._era)

@@ -28,7 +28,7 @@ STEP = 0.008
 """Of the samples that are kept of it [s]."""
 
 EVERY = 30.0
-"""Time between two judgements of it [s]; one takes a tenth of a second."""
+"""Time between two judgements of it [s]; one takes tenths of a second, the first a whole one."""
 
 _SPAN, _STEP = nanoseconds(SPAN), nanoseconds(STEP)
 
