@@ -98,13 +98,13 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too_and_shown():
     assert 'in <lambda>' in errors
 
 
-ABSENT = ('--ros-args', '-p', 'robot:=absent.yaml', '-p', 'bag:=absent')
-
-
-def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path):
+@pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
+def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
     pytest.importorskip('rclpy', reason='rclpy is missing')
+    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
+    given = '--ros-args', '-p', 'robot:=absent.yaml', '-p', 'bag:=absent'
     done = subprocess.run(
-        [sys.executable, '-m', 'izmp_dynamics.nodes', 'acd', *ABSENT],
+        [sys.executable, '-m', 'izmp_dynamics.nodes', name, *given],
         env=Processes(tmp_path).environment, cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == REFUSED
@@ -120,17 +120,6 @@ def here(monkeypatch):
     monkeypatch.setattr(
         'izmp_dynamics.nodes.main.interruptible', lambda: nullcontext(lambda longest: None)
     )
-
-
-@pytest.mark.parametrize('name', ['simulation', 'player'])
-@pytest.mark.usefixtures('here')
-def test_so_does_one_of_the_laboratory_or_of_recordings(name, tmp_path, monkeypatch, capfd):
-    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
-    monkeypatch.setattr(os, 'environ', Processes(tmp_path).environment)
-    assert run(name, list(ABSENT)) == REFUSED
-    said = capfd.readouterr().err
-    assert 'absent.yaml' in said
-    assert 'Traceback' not in said
 
 
 @pytest.mark.parametrize(

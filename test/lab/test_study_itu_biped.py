@@ -142,7 +142,7 @@ def test_open_parameters_are_attributes_of_a_trial():
 
 
 def test_the_page_is_complete_and_states_what_is_open(folder, results):
-    assert_every_figure_is_made(results, folder, FIGURES)
+    assert_every_figure_is_made(results, folder, FIGURES, rows_at_least=3)
     assert_axes_have_units_and_room(results, {'open', 'literal'})
     assert_the_page_needs_nothing_else(folder)
     page = (folder / 'index.html').read_text(encoding='utf-8')
