@@ -249,7 +249,7 @@ class Chooser:
         everything = np.ones(len(solution.x), dtype=np.bool_)
         self.judged = self.judged or judge(self.segments, solution, self.parts)
         sigma = deviations(blocks, layout, solution, everything)
-        sigma = np.hypot(sigma, _open(self.judged, layout))
+        sigma = np.hypot(sigma, _systematic(self.judged, layout))
         info = 1.0 - (sigma / layout.priors) ** 2
         free = layout.of_group(LEVEL) | (info >= LEAST_INFO)
         near = Quadratic.of(blocks.total(), layout, solution.x)
@@ -270,11 +270,11 @@ class Chooser:
         return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
 
 
-def _open(judged: Sequence[Judged], layout: Layout) -> Array:
-    """(N,) deviations of what is said about units by errors that do not matter; zero of the rest.
+def _systematic(judged: Sequence[Judged], layout: Layout) -> Array:
+    """(N,) standard deviations of units' parameters by systematic errors; zero of the others.
 
-    Such errors, as of a link that bends, may be alike at every step, which no part of a recording
-    shows: however long it is, they count as one residual vector of that size.
+    Errors too small to matter, as of a link that bends, may be alike at every step, which no part
+    of a recording shows: however long it is, they count as one residual vector of that size.
     """
     H = np.diag(1.0 / layout.priors**2)
     for kind in judged:

@@ -36,8 +36,8 @@ LAG = 'imu.gyroscope_delay'
 """Name of how much later than the accelerometer the gyroscope is."""
 
 LEAST_LAG = 2e-3
-"""A gyroscope that is less later than its accelerometer is left as it is; units reckon with it,
-and with their own gyroscopes being so late [s]."""
+"""A gyroscope that lags its accelerometer by less is left as it is; the same is the prior of what
+units may see of it, and of the lag of their own gyroscopes [s]."""
 
 DELAYS = 'delays'
 """Item of those of the IMU, its gyroscope and the force sensors: what matters is how late they are

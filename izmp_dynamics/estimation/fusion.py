@@ -298,8 +298,8 @@ class Fusion:
         sums = np.vstack([np.zeros(6), np.cumsum(values, axis=0)])
 
         def begins(span: float) -> Indices:
-            begins: Indices = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
-            return begins
+            first: Indices = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
+            return first
 
         if self._closed >= WARM:
             for span, sigma in zip(SPANS, self._limits, strict=True):

@@ -372,7 +372,7 @@ class TopicNode(LifecycleNode):
         return entry
 
     def until(self, attempt: Callable[[], bool]) -> None:
-        """Call a function now and, four times a second, until it is True; messages wait then."""
+        """Make an attempt now and, until it returns True, four times a second under the lock."""
         if not attempt():
             self._attempts.append(attempt)
 
