@@ -47,7 +47,8 @@ demo: $(READY)
 	$(BIN)/izmp replay demo/walk --robot $(ROBOT) -o demo/replay --overwrite
 
 test: $(READY)
-	@$(BIN)/izmp compile & # beside the checks, and not in each of the tests' processes
+	@unset PYTHONDONTWRITEBYTECODE # else each of hundreds of processes compiles the sources anew
+	$(BIN)/izmp compile & # beside the checks, and not in each of the tests' processes
 	compiling=$$!
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .

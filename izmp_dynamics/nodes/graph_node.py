@@ -236,6 +236,8 @@ class GraphNode(TopicNode):
 
     def _put_first(self, piece: Evaluated) -> None:
         """Publish what is known first of instants: all but pose and IR-MD."""
+        if self.task.is_lazy:  # there is nothing else
+            return
         for instant in _each(piece):
             if 'verdict' in self.task.computes and instant.joints.valid[0]:
                 stamp, q = int(instant.stamps[0]), instant.joints.positions[0]

@@ -47,14 +47,16 @@ class Outputs:
             },
         }
         self._first, self._later = (
-            {part: _published(part, node.robot, of_world) for part in PARTS}
+            {
+                part: _published(part, node.robot, of_world) if part in computes else []
+                for part in PARTS
+            }
             for of_world in (False, True)
         )
         self._made = {
             name: node.advertise(name, message_class(TOPICS[name].msgtype), **like.get(name, {}))
-            for part in PARTS
-            if part in computes
-            for name in self._first[part] + self._later[part]
+            for names in (*self._first.values(), *self._later.values())
+            for name in names
         }
         self._template = JointTemplate(node.model.joint_names)
         self.broadcaster: TransformBroadcaster | None = None
@@ -85,7 +87,7 @@ class Outputs:
     @property
     def fusion_wanted(self) -> bool:
         """Whether anybody subscribes to what motion and feet say together."""
-        return any(self._made[name].wanted for name in self._first['fusion'] if name in self._made)
+        return any(self._made[name].wanted for name in self._first['fusion'])
 
     @property
     def judgement_wanted(self) -> bool:
@@ -111,7 +113,7 @@ class Outputs:
                 judged = self.verdict.put(instant, known, rig)
             if known:
                 self.send(self._first['mr_ad'], instant, rig)
-            if instant.root.valid[0]:
+            if self._first['root'] and instant.root.valid[0]:
                 self.send(self._first['root'], instant, rig)
         if self.verdict is not None and instant.fall is not None:
             self.verdict.falls.put(int(instant.stamps[0]), instant.fall)
