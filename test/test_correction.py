@@ -13,7 +13,7 @@ from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stream import SampleStream
-from izmp_dynamics.signals.stream_filter import LagCompensation
+from izmp_dynamics.signals.stream_filter import lag_compensation
 
 from .pipeline_signals import MS, Message, chunks, columns, evaluate, singles, walk, whole
 
@@ -159,6 +159,7 @@ def test_a_stuck_value_is_not_known_at_the_instants_that_take_it(delay):
 
 def test_across_a_gap_the_angular_velocity_is_not_known():
     stamps = np.array([0, 10, 20, 500, 510, 520]) * MS
-    stream = LagCompensation(Correction(gyroscope_delay=15 * MS), 6, reach=0.05)
-    found = np.concatenate([stream.extend(stamps, np.ones((6, 6))), stream.flush()])
+    stream = lag_compensation(Correction(gyroscope_delay=15 * MS), 6, reach=0.05)
+    parts = [stream.extend(Samples(stamps, np.ones((6, 6)))), stream.flush()]
+    found = Samples.joined(parts).values
     assert np.isfinite(found[:, 0]).tolist() == [True, False, False, True, False, False]

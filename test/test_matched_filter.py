@@ -10,18 +10,18 @@ from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.noise_propagation import (
     gain_of,
+    joint_weights,
     matched_weights,
     quantised_second,
-    quotient_weights,
 )
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.noise import noise_floor
 from izmp_dynamics.signals.matched_filter import (
-    MatchedStream,
     bandwidth,
     gain,
     kernel_weights,
     matched_means,
+    matched_stream,
 )
 from izmp_dynamics.signals.samples import Samples
 
@@ -117,8 +117,8 @@ def test_stamps_too_uneven_for_a_cubic_do_not_blow_up_noise():
 
 
 def test_a_stream_is_behind_by_the_half_width_and_three_samples():
-    stream = MatchedStream(0.016, 1, 0.05)
-    counts = [len(stream.extend(even(30)[k : k + 1], np.zeros((1, 1)))) for k in range(30)]
+    stream = matched_stream(0.016, 1, 0.05)
+    counts = [len(stream.extend(Samples.one(stamp, np.zeros(1)))) for stamp in even(30)]
     assert np.cumsum(counts)[10] == 1  # the first sample, when the window and two more are there
     assert set(counts[10:]) == {1}
 
@@ -135,9 +135,9 @@ def test_noise_gains():
 
 def test_without_a_filter_the_weights_are_those_of_the_quotients(biped31):
     acd = biped31.acd
-    np.testing.assert_allclose(quotient_weights(acd, 0.01)[2], [1e4, -2e4, 1e4])
+    np.testing.assert_allclose(joint_weights(acd, None, 0.01)[2], [1e4, -2e4, 1e4])
     smooth = dataclasses.replace(acd, method='savitzky_golay')
-    plain, less = (gain_of(quotient_weights(part, 0.01)).second for part in (acd, smooth))
+    plain, less = (gain_of(joint_weights(part, None, 0.01)).second for part in (acd, smooth))
     assert less < 0.1 * plain
 
 

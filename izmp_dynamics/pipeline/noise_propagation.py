@@ -27,7 +27,6 @@ from izmp_dynamics.signals.matched_filter import kernel_weights
 from izmp_dynamics.signals.stamps import nanoseconds
 
 _SPREAD = 0.3
-_STEP = 1e-4
 
 
 class NoiseGain(NamedTuple):
@@ -56,22 +55,6 @@ def matched_weights(half_width: float, period: float) -> Array:
     return weights
 
 
-def quotient_weights(acd: Acd, period: float) -> Array:
-    """(3, k) weights of even samples in q, q̇ and q̈ without a filter.
-
-    Args:
-        acd: which quotients.
-        period: of the samples [s].
-    """
-    reach = acd.window // 2 if acd.method == 'savitzky_golay' else 1
-    stamps, impulses = _ticks(reach, period), np.eye(2 * reach + 1)
-    if acd.method == 'savitzky_golay':
-        fit = local_polynomial(stamps, impulses, acd.window, acd.degree)
-    else:
-        fit = central_quotient(stamps, impulses)
-    return np.stack([fit.value[reach], fit.first[reach], fit.second[reach]])
-
-
 def joint_weights(acd: Acd, half_width: float | None, period: float) -> Array:
     """(3, k) weights of even samples in q, q̇ and q̈, by the matched filter if there is one.
 
@@ -80,9 +63,15 @@ def joint_weights(acd: Acd, half_width: float | None, period: float) -> Array:
         half_width: of the triangle [s]; None: no filter.
         period: of the samples [s].
     """
-    if half_width is None:
-        return quotient_weights(acd, period)
-    return matched_weights(half_width, period)
+    if half_width is not None:
+        return matched_weights(half_width, period)
+    reach = acd.window // 2 if acd.method == 'savitzky_golay' else 1
+    stamps, impulses = _ticks(reach, period), np.eye(2 * reach + 1)
+    if acd.method == 'savitzky_golay':
+        fit = local_polynomial(stamps, impulses, acd.window, acd.degree)
+    else:
+        fit = central_quotient(stamps, impulses)
+    return np.stack([fit.value[reach], fit.first[reach], fit.second[reach]])
 
 
 def gain_of(weights: Array) -> NoiseGain:
@@ -230,69 +219,35 @@ def imu_covariance(
 
 
 def mr_ad_covariance(
-    mr_ad: MrAd, states: Array, root_covariance: Array, units: Array | None = None
+    mr_ad: MrAd,
+    states: Array,
+    covariance: Array,
+    units: Array | None = None,
+    columns: range = range(9),
+    step: float = 1.0,
 ) -> Array:
-    """Covariance (K, 6, 6) of MR-AD's contact wrench [N], [N·m].
+    """Covariance (K, 6, 6) of MR-AD's contact wrench by errors of its state [N], [N·m].
 
     Args:
         mr_ad: the kernel.
         states: (K, 9 + 3n) φ, ω, ω̇ of the root, then q, q̇, q̈, see `MrAd.of_states`.
-        root_covariance: (K, 9, 9) of φ, ω, ω̇.
+        covariance: (…, C, C) of the numbers that err, by default of φ, ω, ω̇.
         units: (K, S, 9) of other bodies, as there.
+        columns: which numbers err, of states and units side by side.
+        step: by which these are changed; of q less than one, as the wrench is no polynomial in it.
     """
-    jacobian = _differences(mr_ad, states, range(9), 1.0, units)
-    covariance: Array = jacobian @ root_covariance @ np.swapaxes(jacobian, 1, 2)
-    return covariance
-
-
-def unit_covariance(
-    mr_ad: MrAd, states: Array, units: Array, index: int, covariance: Array
-) -> Array:
-    """Covariance (K, 6, 6) that one unit adds to MR-AD's contact wrench [N], [N·m].
-
-    Args:
-        mr_ad: the kernel.
-        states: (K, 9 + 3n), see `MrAd.of_states`.
-        units: (K, S, 9), as there.
-        index: of the unit.
-        covariance: (K, 9, 9) of its φ, ω, ω̇; zero counts where the unit is not known.
-    """
-    parts = []
-    for column in range(9):
-        step = np.zeros(units.shape[1:])
-        step[index, column] = 1.0
-        after, before = (mr_ad.of_states(states, units + s * step)[0] for s in (1.0, -1.0))
-        parts.append(0.5 * (after - before))
-    jacobian = np.stack(parts, axis=2)
-    known = np.asarray(np.isfinite(units[:, index]).all(axis=1))[:, None, None]
-    added: Array = jacobian @ np.where(known, covariance, 0.0) @ np.swapaxes(jacobian, 1, 2)
-    return added
-
-
-def position_covariance(mr_ad: MrAd, states: Array, units: Array, sigma: Array) -> Array:
-    """Covariance (K, 6, 6) that errors of q add to MR-AD's contact wrench with units [N], [N·m].
-
-    Args:
-        mr_ad: the kernel.
-        states: (K, 9 + 3n), see `MrAd.of_states`.
-        units: (K, S, 9), as there.
-        sigma: (n,) standard deviation of q [rad] or [m].
-    """
-    columns = range(9, 9 + len(sigma))
-    return _squared(_differences(mr_ad, states, columns, _STEP, units) * sigma)
-
-
-def _differences(
-    mr_ad: MrAd, states: Array, columns: range, size: float, units: Array | None
-) -> Array:
-    """(K, 6, C) derivatives of the wrench by numbers of the state, as central differences."""
-    steps = size * np.eye(states.shape[1])[columns]
-    moved = states + np.stack([steps, -steps])[:, :, None]
+    width, numbers = states.shape[1], states
     if units is not None:
-        units = np.tile(units, (2 * len(columns), 1, 1))
-    wrenches, _ = mr_ad.of_states(moved.reshape(-1, states.shape[1]), units)
-    after, before = wrenches.reshape(*moved.shape[:3], -1)
-    return np.moveaxis(0.5 / size * (after - before), 0, 2)
+        numbers = np.hstack([states, units.reshape(len(units), -1)])
+    steps = step * np.eye(numbers.shape[1])[columns]
+    moved = (numbers + np.stack([steps, -steps])[:, :, None]).reshape(-1, numbers.shape[1])
+    if units is not None:
+        units = moved[:, width:].reshape(-1, *units.shape[1:])
+    wrenches, _ = mr_ad.of_states(moved[:, :width], units)
+    after, before = wrenches.reshape(2, len(columns), len(states), -1)
+    jacobian = np.moveaxis(0.5 / step * (after - before), 0, 2)
+    found: Array = jacobian @ covariance @ np.swapaxes(jacobian, 1, 2)
+    return found
 
 
 _STATES = 2048

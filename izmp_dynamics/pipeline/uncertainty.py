@@ -30,15 +30,16 @@ from izmp_dynamics.pipeline.noise_propagation import (
     joint_weights,
     mr_ad_covariance,
     pose_gain,
-    position_covariance,
     quantised_second,
     sample_gain,
-    unit_covariance,
     zmp_covariance,
 )
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
+
+_STEP = 1e-4
+"""Of difference quotients by q [rad] or [m]."""
 
 
 class JointSpeeds:
@@ -149,8 +150,9 @@ def filtered_covariance(
             mr_ad, joints.positions, np.sqrt(variance), units
         )
         if units is not None:
-            sigma = np.sqrt(noise.joints**2 + noise.step**2 / 12.0)
-            covariance += position_covariance(mr_ad, states, units, sigma)
+            variance = np.diag(noise.joints**2 + noise.step**2 / 12.0)
+            columns = range(9, 9 + len(variance))
+            covariance += mr_ad_covariance(mr_ad, states, variance, units, columns, _STEP)
     return covariance
 
 
@@ -173,7 +175,10 @@ def _of_units(
         noise = SampleNoise.of(stage.rig.robot, periods, 0)
         omega = units[:, k, 3:6]
         spread = _root_covariance(stage.rig, periods, array, omega, noise, half_width)
-        total += unit_covariance(mr_ad, states, units, k, spread)
+        known = np.asarray(np.isfinite(units[:, k]).all(axis=1))[:, None, None]
+        first = states.shape[1] + 9 * k
+        columns, spread = range(first, first + 9), np.where(known, spread, 0.0)
+        total += mr_ad_covariance(mr_ad, states, spread, units, columns)
     return total
 
 

@@ -21,9 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps, frozen
+from izmp_dynamics.base.conventions import Array, Indices, Stamps, frozen
 from izmp_dynamics.base.errors import SensingError, ShapeError, UnknownNameError
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import dot, rotate, store, vector
@@ -290,30 +289,6 @@ class AccelerometerArray:
             ShapeError: if an argument has another shape.
             UnknownNameError: if an accelerometer has no reading.
         """
-        stamps, omega, stacked = self._stacked(stamps, angular_velocity, readings)
-        solution = np.empty((len(stamps), 6))
-        _solve_all(omega, stacked, self.gain, self._axes, self._points, solution)
-        return RootState(stamps, omega, solution[:, 3:], solution[:, :3])
-
-    def solve(self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array) -> RootState:
-        """Do as `batch`, given what the sensors measure in their own axes.
-
-        Args:
-            stamps: (T,) common to all sensors [ns].
-            gyroscope: (T, m) of which the first three are ω in the axes of the gyroscope [rad/s].
-            R: (3, 3) root_R_gyroscope.
-            forces: (T, S, 3) specific forces in the axes of the accelerometers [m/s²].
-        """
-        omega, alpha, phi = (np.empty((len(stamps), 3)) for _ in range(3))
-        _solve_forces(
-            gyroscope, R, forces, self._sensitive, self._owners, self.gain,
-            self._axes, self._points, omega, alpha, phi,
-        )  # fmt: skip
-        return RootState(stamps, omega, alpha, phi)
-
-    def _stacked(
-        self, stamps: Stamps, angular_velocity: Array, readings: Mapping[str, Array]
-    ) -> tuple[Stamps, Array, Array]:
         stamps = np.ascontiguousarray(stamps, dtype=np.int64)
         omega = np.ascontiguousarray(angular_velocity, dtype=np.float64)
         if omega.shape != (len(stamps), 3):
@@ -327,7 +302,33 @@ class AccelerometerArray:
             if column.shape != expected:
                 raise ShapeError(f"readings of '{sensor.name}'", str(expected), column.shape)
             columns.append(column)
-        return stamps, omega, np.ascontiguousarray(np.hstack(columns))
+        along = np.hstack(columns)
+        forces = along[:, :, None] * [1.0, 0.0, 0.0]  # each by a sensor of its own, along its x
+        ones = np.zeros_like(self._axes)
+        ones[:, 0] = 1.0
+        return self._solved(stamps, omega, np.eye(3), forces, ones, np.arange(len(ones)))
+
+    def solve(self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array) -> RootState:
+        """Do as `batch`, given what the sensors measure in their own axes.
+
+        Args:
+            stamps: (T,) common to all sensors [ns].
+            gyroscope: (T, m) of which the first three are ω in the axes of the gyroscope [rad/s].
+            R: (3, 3) root_R_gyroscope.
+            forces: (T, S, 3) specific forces in the axes of the accelerometers [m/s²].
+        """
+        return self._solved(stamps, gyroscope, R, forces, self._sensitive, self._owners)
+
+    def _solved(
+        self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array, sensitive: Array,
+        owners: Indices,
+    ) -> RootState:  # fmt: skip
+        omega, alpha, phi = (np.empty((len(stamps), 3)) for _ in range(3))
+        _solve(
+            gyroscope, R, forces, sensitive, owners, self.gain, self._axes, self._points,
+            omega, alpha, phi,
+        )  # fmt: skip
+        return RootState(stamps, omega, alpha, phi)
 
     def _remarks(self) -> tuple[str, ...]:
         if self.amplification <= LARGE_AMPLIFICATION:
@@ -348,59 +349,34 @@ def _gain(points: Array, axes: Array, densities: Array) -> Array:
 
 
 @kernel
-def _solve_forces(
+def _solve(
     gyroscope: Array,
     root_R_gyroscope: Array,
     forces: Array,
     sensitive: Array,
-    owners: npt.NDArray[np.int64],
-    gain: npt.NDArray[np.float64],
+    owners: Indices,
+    gain: Array,
     axes: Array,
     points: Array,
     omega: Array,
     alpha: Array,
     phi: Array,
 ) -> None:
-    """Solve for the forces along the sensitive axes (M, 3), each of the sensor that owns it."""
-    R, readings, solution = root_R_gyroscope.ravel(), np.empty(len(sensitive)), np.empty(6)
+    """Solve for the forces along the sensitive axes (M, 3), each of the sensor that owns it.
+
+    φ and ω̇ are the gain times what the readings are without ω × (ω × p).
+    """
+    R, solution = root_R_gyroscope.ravel(), np.empty(6)
     for t in range(len(forces)):
         store(omega[t], 0, rotate(R, vector(gyroscope[t], 0)))
+        solution[:] = 0.0
         for m in range(len(sensitive)):
-            readings[m] = dot(vector(sensitive[m], 0), vector(forces[t, owners[m]], 0))
-        _solve(omega[t], readings, gain, axes, points, solution)
+            reading = dot(vector(sensitive[m], 0), vector(forces[t, owners[m]], 0))
+            linear = reading - _centripetal(omega[t], axes[m], points[m])
+            for i in range(6):
+                solution[i] += gain[i, m] * linear
         store(phi[t], 0, vector(solution, 0))
         store(alpha[t], 0, vector(solution, 3))
-
-
-@kernel
-def _solve_all(
-    omega: Array,
-    readings: Array,
-    gain: npt.NDArray[np.float64],
-    axes: Array,
-    points: Array,
-    solution: Array,
-) -> None:
-    """Write φ and ω̇ (T, 6) of readings (T, M)."""
-    for t in range(len(readings)):
-        _solve(omega[t], readings[t], gain, axes, points, solution[t])
-
-
-@kernel
-def _solve(
-    omega: Array,
-    readings: Array,
-    gain: npt.NDArray[np.float64],
-    axes: Array,
-    points: Array,
-    solution: Array,
-) -> None:
-    """Write φ and ω̇ (6,) of readings (M,): the gain, of what they are without ω × (ω × p)."""
-    solution[:] = 0.0
-    for m in range(len(readings)):
-        linear = readings[m] - _centripetal(omega, axes[m], points[m])
-        for i in range(6):
-            solution[i] += gain[i, m] * linear
 
 
 @kernel

@@ -20,15 +20,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.errors import SensingError, ShapeError
-from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.errors import SensingError
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.sensing.difference_stage import Differentiator
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.differences import (
+    METHODS,
     Mask,
     backward,
     central,
-    check_method,
     check_window,
     contiguous,
     polynomial,
@@ -42,25 +43,19 @@ from izmp_dynamics.signals.outlier_gate import (
     judge,
     settled_rows,
 )
-from izmp_dynamics.signals.stage import SampleWindow
 from izmp_dynamics.signals.stamps import nanoseconds
 
-_CENTRAL, _PAPER, _POLYNOMIAL, _MATCHED = range(4)
-
-SPACING = 0.5
-"""Samples that are followed sooner than this part of the period are left out: a stamp that is
-later by more belongs to the next sample's turn [-]."""
+_PAPER, _POLYNOMIAL, _MATCHED = 1, 2, 3  # the first two by their places in METHODS
 
 RECOVERY = 5
 """Instants that a joint stays invalid after it broke its acceleration limit. A wrong value that
 lasts for up to so many samples passes through here and not into the wrench."""
 
-_QUOTIENTS = {'central': _CENTRAL, 'paper': _PAPER, 'savitzky_golay': _POLYNOMIAL}
 _REASONS = (Reason.JOINT_REPAIRED, Reason.JOINT_FAULTY)
 
 
-class ActuatorDifferentiator:
-    """Differentiates encoder values of n joints (ACD; paper, sect. 4.4.1).
+class ActuatorDifferentiator(Differentiator[JointKinematics]):
+    """Differentiates encoder values (T, n) of n joints [rad] or [m] (ACD; paper, sect. 4.4.1).
 
     Args:
         joint_names: names of the n joints.
@@ -89,110 +84,64 @@ class ActuatorDifferentiator:
         acceleration_limit: float | None = ACCELERATION_LIMIT,
         half_width: float | None = None,
     ) -> None:
-        limit = np.inf if acceleration_limit is None else acceleration_limit
-        _check(method, window, degree, period, max_gap, limit)
+        super().__init__(
+            {'positions': (len(joint_names),)}, period, method=method, max_gap=max_gap,
+            methods=METHODS,
+        )  # fmt: skip
+        limit = np.inf if acceleration_limit is None else float(acceleration_limit)
+        self._check(period, limit)
+        self.window = 3
+        if method == 'savitzky_golay':
+            check_window(window, degree)
+            self.window = window
         self.joint_names = tuple(joint_names)
-        self.period = period
-        self.method = method
-        self.window = window if method == 'savitzky_golay' else 3
         self.degree = degree
-        self.max_gap = max_gap
-        self.min_spacing = SPACING * period
-        self.recovery = 0 if acceleration_limit is None else RECOVERY
-        self._limit = float(limit)
-        self._reach = 0 if acceleration_limit is None else REACH
         self.half_width = half_width
+        self._limit = limit
+        self._recovery, self._reach = (RECOVERY, REACH) if acceleration_limit else (0, 0)
         self._half = self.window // 2 if half_width is None else round(half_width / period)
-        self._quotient = _QUOTIENTS[method] if half_width is None else _MATCHED
+        self._quotient = METHODS.index(method) if half_width is None else _MATCHED
         behind = self._half if half_width is None else 2 * self._half + 4
-        self._behind = behind + self.recovery + REPAIR_REACH + 2
-        self.reset()
+        self._behind = behind + self._recovery + REPAIR_REACH + 2
+
+    def _check(self, period: float, limit: float) -> None:
+        if self.max_gap < period:
+            raise SensingError(
+                f'The longest gap to differentiate across ({self.max_gap:g} s) must not be '
+                f'shorter than the sample period ({period:g} s).',
+                kind='max_gap',
+                max_gap=self.max_gap,
+                period=period,
+            )
+        if not limit > 0.0:
+            raise SensingError(
+                f'acceleration_limit must be positive, not {limit:g}.',
+                kind='acceleration_limit',
+                acceleration_limit=limit,
+            )
 
     @property
     def latency(self) -> int:
         """Samples by which results are behind the newest one, as long as no outlier shows up."""
         return self._half + self._reach + 1
 
-    def batch(self, stamps: Stamps, positions: Array) -> JointKinematics:
-        """Differentiate a log or a window of it: a stream that comes at once.
-
-        What came before is discarded; `faults` are then those of the log.
-
-        Args:
-            stamps: (T,) as recorded [ns].
-            positions: (T, n) encoder values [rad] or [m].
-
-        Raises:
-            ShapeError: if `positions` has another shape.
-        """
-        self.reset()
-        return JointKinematics.joined([self.extend(stamps, positions), self.flush()])
-
-    def extend(self, stamps: Stamps, positions: Array) -> JointKinematics:
-        """Take the next samples of a stream; return the instants that they complete.
-
-        Args:
-            stamps: (T,) in the order of arrival [ns].
-            positions: (T, n) encoder values [rad] or [m].
-
-        Raises:
-            ShapeError: if `positions` has another shape.
-        """
-        positions = np.ascontiguousarray(positions, dtype=np.float64)
-        expected = (len(stamps), len(self.joint_names))
-        if positions.shape != expected:
-            raise ShapeError('positions', str(expected), positions.shape)
-        self._window.extend(stamps, positions)
-        return self._completed(final=False)
-
-    def flush(self) -> JointKinematics:
-        """Return the instants that are left at the end of the stream."""
-        self._window.close()
-        left = self._completed(final=True)
-        self._window.clear()
-        return left
-
-    def reset(self) -> None:
-        """Discard all samples and faults of the stream."""
-        self._window = SampleWindow(len(self.joint_names), self._behind, self.min_spacing)
-        self._faults: Faults = Counter()
-
-    @property
-    def received_until(self) -> int:
-        """Newest usable stamp of the stream [ns]; 0 before there is one."""
-        return self._window.received_until
-
-    @property
-    def settled(self) -> int:
-        """No further result of the stream has this stamp or an older one [ns]."""
-        return self._window.settled
-
-    @property
-    def faults(self) -> Faults:
-        """Fault → number of samples and instants of the stream."""
-        return self._faults + self._window.gate.faults
-
     def _completed(self, final: bool) -> JointKinematics:
-        """Evaluate the window; hand out the instants that no further sample can change."""
-        window = self._window
-        stamps, gap, shape = window.stamps, nanoseconds(self.max_gap), window.values.shape
+        stamps, samples = self._samples.stamps, self._samples.values
+        gap, shape = nanoseconds(self.max_gap), samples.shape
         used, found = np.empty(shape), np.empty((2, *shape), dtype=np.bool_)
-        rows = _gated(
-            stamps, window.values, self._limit, gap, self._reach, final, used,
-            found,
-        )  # fmt: skip
+        rows = _gated(stamps, samples, self._limit, gap, self._reach, final, used, found)
         used = used[:rows]
         quotients, masks = np.empty((3, *used.shape)), np.zeros((2, *used.shape), dtype=np.bool_)
         exists, valid = np.empty((2, len(used)), dtype=np.bool_)
         end, any_wrong = _differentiated(
             stamps, used, found, self._quotient, self._half, self.degree,
-            nanoseconds(self.half_width or 0.0), gap, self.recovery,
-            -1 if final else window.next_row, quotients, exists, valid, masks,
+            nanoseconds(self.half_width or 0.0), gap, self._recovery,
+            -1 if final else self._next, quotients, exists, valid, masks,
         )  # fmt: skip
         kinematics = JointKinematics(
             stamps[:rows], quotients[0], quotients[1], quotients[2], valid
         )
-        new = window.hand_out(end)
+        new = self._handed_out(end)
         if any_wrong:
             for reason, mask in zip(_REASONS, masks[:, new], strict=True):
                 for joint, number in zip(self.joint_names, mask.sum(axis=0).tolist(), strict=True):
@@ -284,31 +233,3 @@ def _differentiated(
     while end < rows and not contiguous(stamps, end, min(end + half, len(stamps) - 1), gap):
         end += 1
     return end, any_wrong
-
-
-def _check(
-    method: str, window: int, degree: int, period: float, max_gap: float, limit: float
-) -> None:
-    check_method(method)
-    if method == 'savitzky_golay':
-        check_window(window, degree)
-    if not 0.0 < period < np.inf:
-        raise SensingError(
-            f'The sample period must be a positive time in seconds, not {period}.',
-            kind='period',
-            period=period,
-        )
-    if max_gap < period:
-        raise SensingError(
-            f'The longest gap to differentiate across ({max_gap:g} s) must not be shorter than '
-            f'the sample period ({period:g} s).',
-            kind='max_gap',
-            max_gap=max_gap,
-            period=period,
-        )
-    if not limit > 0.0:
-        raise SensingError(
-            f'acceleration_limit must be positive, not {limit:g}.',
-            kind='acceleration_limit',
-            acceleration_limit=limit,
-        )

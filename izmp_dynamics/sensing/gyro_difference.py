@@ -5,7 +5,7 @@ the noise of the gyroscope with 1 / Δt; φ at the root origin follows from the 
 IMU at the point p by eq. 23: φ_root = f - ω̇ × p - ω × (ω × p).
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +31,9 @@ class GyroDifference(DifferenceStage[RootState]):
         SensingError: a parameter that makes no sense.
     """
 
-    INPUTS: ClassVar[dict[str, tuple[int, ...]]] = {
-        'angular_velocity': (3,),
-        'specific_force': (3,),
-    }
-
     def __init__(self, p_imu_in_root: Array, period: float, **options: Any) -> None:
-        super().__init__(period, **options)
+        inputs = {'angular_velocity': (3,), 'specific_force': (3,)}
+        super().__init__(inputs, period, **options)
         self.p_imu_in_root = frozen(p_imu_in_root)
 
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootState, Mask]:

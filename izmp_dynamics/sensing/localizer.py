@@ -7,7 +7,7 @@ paper it is taken as the velocity at k.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps, frozen
@@ -49,13 +49,8 @@ class Localizer(DifferenceStage[RootPose]):
         SensingError: a parameter that makes no sense.
     """
 
-    INPUTS: ClassVar[dict[str, tuple[int, ...]]] = {
-        'world_p_gps': (3,),
-        'world_R_root': (3, 3),
-    }
-
     def __init__(self, p_gps_in_root: Array, period: float, **options: Any) -> None:
-        super().__init__(period, **options)
+        super().__init__({'world_p_gps': (3,), 'world_R_root': (3, 3)}, period, **options)
         self.p_gps_in_root = frozen(p_gps_in_root)
 
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[RootPose, Mask]:

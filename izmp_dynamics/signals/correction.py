@@ -22,7 +22,7 @@ class Correction:
         matrix: (m, m); None: identity.
         gyroscope_delay: of an IMU's gyroscope, beyond `delay` [ns].
         time_constant: of a first-order low-pass that the values have passed [ns]. Both
-            are left to `stream_filter.LagCompensation`, which has the samples before and after.
+            are left to `stream_filter.lag_compensation`, which has the samples before and after.
     """
 
     delay: int = 0

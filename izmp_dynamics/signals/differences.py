@@ -107,15 +107,6 @@ def local_polynomial(
     return Derivatives(fit[0], fit[1], fit[2], valid)
 
 
-def check_method(method: str) -> None:
-    """Refuse a quotient that does not exist."""
-    if method not in METHODS:
-        raise SensingError(
-            f"There is no differentiation method '{method}'; valid: {', '.join(METHODS)}.",
-            kind='unknown_method', method=method, valid=METHODS,
-        )  # fmt: skip
-
-
 def check_window(window: int, degree: int) -> None:
     """Refuse a window or degree that the local polynomial cannot have."""
     if not 2 <= degree <= 4:

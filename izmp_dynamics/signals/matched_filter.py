@@ -148,52 +148,24 @@ def kernel_weights(stamps: Stamps, row: int, half_width: float) -> tuple[int, Ar
     return first, _weights(stamps, row, first, last, width, True)
 
 
-class MatchedStream(DelayedFilter):
-    """The filter for a stream that arrives in pieces: `half_width` and three samples behind.
+def matched_stream(
+    half_width: float, width: int, max_gap: float, differentiated: int = 0
+) -> DelayedFilter:
+    """Make the filter for a stream that arrives in pieces: `half_width` and three samples behind.
 
     Args:
         half_width: w of the triangle [s].
         width: numbers per sample.
         max_gap: no window across a longer time between two samples [s].
         differentiated: of the first so many numbers the mean derivative follows the means.
-
-    The results are (k, width + differentiated); NaN where the window is incomplete.
     """
 
-    def __init__(
-        self, half_width: float, width: int, max_gap: float, differentiated: int = 0
-    ) -> None:
-        self._half_width = half_width
-        self._max_gap = max_gap
-        self._differentiated = differentiated
-        super().__init__(width)
+    def match(stamps: Stamps, values: Array, rows: slice) -> Array:
+        matched = matched_means(stamps, values, half_width, max_gap, rows, second=False)
+        return np.hstack([matched.value[rows], matched.first[rows, :differentiated]])
 
-    def _settled(self) -> int:
-        return settled(self._stamps, self._half_width)
-
-    def _hand_out(self, end: int) -> Array:
-        new = slice(self._next, end)
-        matched = matched_means(
-            self._stamps, self._values, self._half_width, self._max_gap, new, second=False
-        )
-        derivatives = matched.first[new, : self._differentiated]
-        self._next = end
-        if end < len(self._stamps):
-            oldest = self._stamps[end] - nanoseconds(self._half_width)
-            self._forget(max(0, int(np.searchsorted(self._stamps, oldest, 'right')) - 4))
-        return np.hstack([matched.value[new], derivatives])
-
-
-def settled(stamps: Stamps, half_width: float) -> int:
-    """How many leading instants have all samples that their windows need, at increasing stamps.
-
-    Args:
-        stamps: (T,) [ns].
-        half_width: w of the triangle [s].
-    """
-    if len(stamps) < 3:
-        return 0
-    return int(np.searchsorted(stamps, stamps[-3] - nanoseconds(half_width), 'right'))
+    reach = nanoseconds(half_width)
+    return DelayedFilter(match, width, (reach, reach), MARGIN)
 
 
 @kernel

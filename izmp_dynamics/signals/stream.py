@@ -10,12 +10,12 @@ from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer, reach_of
 from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 from izmp_dynamics.signals.gate import Gate, Rows
-from izmp_dynamics.signals.matched_filter import MatchedStream, check_half_width
+from izmp_dynamics.signals.matched_filter import check_half_width, matched_stream
 from izmp_dynamics.signals.publisher_clock import PublisherClock
 from izmp_dynamics.signals.repeats import Flags, StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
-from izmp_dynamics.signals.stream_filter import DelayedFilter, LagCompensation
+from izmp_dynamics.signals.stream_filter import DelayedFilter, lag_compensation
 
 LEARNED_STEPS = 10
 """Steps between samples from which the period is learned where it is not known."""
@@ -110,10 +110,9 @@ class SampleStream:
         if self.clock is not None:
             self.clock.reset()
         self._learning = Samples.empty(self._width)
-        self._smoothing: Stamps = np.empty(0, dtype=np.int64)
         self.received = False
         self.period: float | None = None
-        self._filter: DelayedFilter | None = None
+        self._filters: list[DelayedFilter] = []
         if self._known_period is not None:
             self._begin(self._known_period)
 
@@ -152,7 +151,7 @@ class SampleStream:
     def _room(self, count: int) -> Rows:
         """Rows for what the gate lets pass when so many samples come: the buffer's, if it can."""
         count = self._gate.room(count)
-        if self.period is not None and self._filter is None:
+        if self.period is not None and not self._filters:
             return self.buffer.room(count)
         return np.empty(count, dtype=np.int64), np.empty((count, self._width)), 0
 
@@ -173,8 +172,11 @@ class SampleStream:
         for _ in range(2):  # what the period is learned from may wait as well
             room = self._room(0)
             parts.append(self._take(room, self._gate.flush(room), final))
-        if self._filter is not None:
-            parts.append(self._smoothed(self._filter.flush()))
+        left = Samples.empty(self._width)
+        for each in self._filters:
+            left = Samples.joined([each.extend(left), each.flush()])
+        if self._filters:
+            parts.append(self._smoothed(left))
         self.buffer.closed = True
         return Samples.joined(parts)
 
@@ -245,21 +247,21 @@ class SampleStream:
                 return usable.select(slice(0))
             room = self._room(len(learned))
             return self._take(room, self._gate.readmit(learned.stamps, learned.values, room))
-        if self._filter is None:
+        if not self._filters:
             self.buffer.extend(used)
             self.buffer.offer(0 if self._gate.repeats else self._gate.pending, self._gate.sample)
             return usable
-        self._smoothing = np.concatenate([self._smoothing, usable.stamps])
-        return self._smoothed(self._filter.extend(usable.stamps, usable.values))
+        for each in self._filters:
+            usable = each.extend(usable)
+        return self._smoothed(usable)
 
-    def _smoothed(self, values: Array) -> Samples:
-        """Take what the filter hands out, in the order of what it took."""
-        stamps, self._smoothing = np.split(self._smoothing, [len(values)])
-        known = np.isfinite(values).all(axis=1)
-        if not known.all():  # at the ends and at gaps
-            stamps, values = stamps[known], values[known]
-        self.buffer.append(stamps, values)
-        return Samples(stamps, values)
+    def _smoothed(self, samples: Samples) -> Samples:
+        """Take what the filters hand out, but at the ends and at gaps."""
+        known = np.isfinite(samples.values).all(axis=1)
+        if not known.all():
+            samples = samples.select(known)
+        self.buffer.append(samples.stamps, samples.values)
+        return samples
 
     def _learned(self, waiting: Samples, final: bool) -> Samples | None:
         """Find the period in the first samples; return them when it is known."""
@@ -280,13 +282,12 @@ class SampleStream:
     def _begin(self, period: float) -> None:
         reach = reach_of(self._max_gap, period)
         check_half_width(self._half_width, self.signal, period)
-        if self._half_width is not None:
-            self._filter = MatchedStream(
-                self._half_width, self._width, reach, self._differentiated
-            )
         before, after = self._correction.around
         if before or after:
-            self._filter = LagCompensation(self._correction, self._width, reach, self._filter)
+            self._filters.append(lag_compensation(self._correction, self._width, reach))
+        if self._half_width is not None:
+            more = self._differentiated
+            self._filters.append(matched_stream(self._half_width, self._width, reach, more))
         self.period, self.buffer.reach = period, reach
         spread = filter_spread(self._half_width, period)
         spreads = spread + after / NANOSECONDS, spread + before / NANOSECONDS

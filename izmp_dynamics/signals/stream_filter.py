@@ -1,6 +1,6 @@
 """Filters of a stream that arrives in pieces: what all share that look ahead, and one for lags."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,16 +9,25 @@ from izmp_dynamics.signals.buffer import SampleBuffer, pair
 from izmp_dynamics.signals.correction import Correction
 from izmp_dynamics.signals.samples import Samples
 
+Filter = Callable[[Stamps, Array, slice], Array]
+"""Of samples (T,), (T, m), the results (k, …) in some rows; NaN where a value is not known."""
 
-class DelayedFilter(ABC):
+
+class DelayedFilter:
     """A filter whose results wait for the samples that follow.
 
     Args:
+        function: what it does; the results of one sample at a time are those of a log.
         width: numbers per sample.
+        around: time before and after an instant that its result depends on [ns].
+        beyond: samples beyond that on either side that it depends on as well.
     """
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(
+        self, function: Filter, width: int, around: tuple[int, int], beyond: int = 0
+    ) -> None:
+        self._function, self._width = function, width
+        (self._before, self._after), self._beyond = around, beyond
         self.reset()
 
     def reset(self) -> None:
@@ -26,109 +35,66 @@ class DelayedFilter(ABC):
         self._samples = SampleBuffer(self._width)
         self._next = 0
 
-    @property
-    def _stamps(self) -> Stamps:
-        return self._samples.stamps
-
-    @property
-    def _values(self) -> Array:
-        return self._samples.values
-
-    def extend(self, stamps: Stamps, values: Array) -> Array:
+    def extend(self, samples: Samples) -> Samples:
         """Take samples; return the results, in order, that no further sample can change."""
-        self._samples.append(stamps, values)
-        return self._hand_out(max(self._settled(), self._next))
+        self._samples.append(samples.stamps, samples.values)
+        stamps, settled = self._samples.stamps, 0
+        if len(stamps) > self._beyond:
+            newest = stamps[-1 - self._beyond] - self._after
+            settled = int(np.searchsorted(stamps, newest, 'right'))
+        return self._handed_out(max(settled, self._next))
 
-    def flush(self) -> Array:
+    def flush(self) -> Samples:
         """Return the results that are left at the end of the stream, and reset."""
-        left = self._hand_out(len(self._stamps))
+        left = self._handed_out(len(self._samples.stamps))
         self.reset()
         return left
 
-    def _forget(self, count: int) -> None:
-        """Drop so many of the oldest samples, which no further result needs."""
-        self._samples.drop(count)
-        self._next -= count
-
-    @abstractmethod
-    def _settled(self) -> int:
-        """How many leading samples have a result that no further sample can change."""
-
-    @abstractmethod
-    def _hand_out(self, end: int) -> Array:
-        """Return the results from `_next` to `end`; forget samples that no other one needs."""
+    def _handed_out(self, end: int) -> Samples:
+        """The results from the next one to `end`; samples that no other one needs are dropped."""
+        stamps, rows = self._samples.stamps, slice(self._next, end)
+        found = Samples(stamps[rows], self._function(stamps, self._samples.values, rows))
+        self._next = end
+        if len(stamps):
+            oldest = stamps[min(end, len(stamps) - 1)] - self._before
+            unused = int(np.searchsorted(stamps, oldest, 'right')) - 1 - self._beyond
+            unused = max(0, min(unused, end))
+            self._samples.drop(unused)
+            self._next -= unused
+        return found
 
 
 GYROSCOPE = slice(0, 3)
 """Its columns in a sample of the IMU."""
 
 
-class LagCompensation(DelayedFilter):
-    """Compensates lags that need the samples before or after: a late gyroscope, a low-pass.
+def lag_compensation(correction: Correction, width: int, reach: float) -> DelayedFilter:
+    """Compensate lags that need the samples before or after: a late gyroscope, a low-pass.
 
     A gyroscope that is later than the accelerometer in the same messages: each sample gets the
     angular velocity of its own instant, interpolated between the messages around the later stamp
     that it has. A first-order low-pass of time constant τ, 1/(1 + τ s): values y become y + τ ẏ.
-    Then comes the filter of the stream, if there is one.
 
     Args:
         correction: of the sensor, which states them.
         width: numbers per sample.
         reach: longest time between two samples that is interpolated across [s].
-        filtered: the filter that follows; None without one.
     """
+    delay, slope = correction.gyroscope_delay, correction.slope_over
 
-    def __init__(
-        self,
-        correction: Correction,
-        width: int,
-        reach: float,
-        filtered: DelayedFilter | None = None,
-    ) -> None:
-        self._correction = correction
-        self._reach = reach
-        self._filter = filtered
-        super().__init__(width)
+    def compensate(all_stamps: Stamps, all_values: Array, rows: slice) -> Array:
+        def at(instants: Stamps) -> Array:
+            return pair(instants, all_stamps, all_values, reach).values
 
-    def reset(self) -> None:
-        """Discard all samples."""
-        super().reset()
-        if self._filter is not None:
-            self._filter.reset()
-
-    def flush(self) -> Array:
-        """Return the samples that are left at the end of the stream, and reset."""
-        left = self._hand_out(len(self._stamps))
-        if self._filter is not None:
-            left = np.concatenate([left, self._filter.flush()])
-        self.reset()
-        return left
-
-    def _settled(self) -> int:
-        if not len(self._stamps):
-            return 0
-        after = self._correction.around[1]
-        return int(np.searchsorted(self._stamps, self._stamps[-1] - after, 'right'))
-
-    def _hand_out(self, end: int) -> Array:
-        """The samples from the next one to `end`; NaN where a value is not known."""
-        stamps, values = self._stamps[self._next : end], self._values[self._next : end].copy()
-        delay, slope = self._correction.gyroscope_delay, self._correction.slope_over
+        stamps, values = all_stamps[rows], all_values[rows].copy()
         if delay:
-            values[:, GYROSCOPE] = self._at(stamps + delay)[:, GYROSCOPE]
+            values[:, GYROSCOPE] = at(stamps + delay)[:, GYROSCOPE]
         if slope:
-            ratio = self._correction.time_constant / (2 * slope)
-            values += ratio * (self._at(stamps + slope) - self._at(stamps - slope))
-        self._next = end
-        if len(self._stamps):
-            before = self._correction.around[0]
-            oldest = self._stamps[min(end, len(self._stamps) - 1)] - before
-            unused = int(np.searchsorted(self._stamps, oldest, 'right')) - 1
-            self._forget(max(0, min(unused, end)))
-        return values if self._filter is None else self._filter.extend(stamps, values)
+            ratio = correction.time_constant / (2 * slope)
+            values += ratio * (at(stamps + slope) - at(stamps - slope))
+        return values
 
-    def _at(self, instants: Stamps) -> Array:
-        return pair(instants, self._stamps, self._values, self._reach).values
+    return DelayedFilter(compensate, width, correction.around)
 
 
 def compensated(samples: Samples, correction: Correction, reach: float) -> Samples:
@@ -141,6 +107,6 @@ def compensated(samples: Samples, correction: Correction, reach: float) -> Sampl
     """
     if not any(correction.around):
         return samples
-    stream = LagCompensation(correction, samples.values.shape[1], reach)
-    values = np.concatenate([stream.extend(samples.stamps, samples.values), stream.flush()])
+    stream = lag_compensation(correction, samples.values.shape[1], reach)
+    values = Samples.joined([stream.extend(samples), stream.flush()]).values
     return Samples(samples.stamps, np.where(np.isfinite(values), values, samples.values))

@@ -24,7 +24,7 @@ from izmp_dynamics.model.method import Acd
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.noise_propagation import overlap, quotient_weights
+from izmp_dynamics.pipeline.noise_propagation import joint_weights, overlap
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.stability.alarm_rule import AlarmRule
@@ -81,7 +81,7 @@ def received(rng: np.random.Generator, stamps: Stamps, values: Array) -> Samples
 RATE = 125.0
 """Of all sensors [Hz]."""
 
-OVERLAP = overlap(quotient_weights(Acd(), 1.0 / RATE), 1.0 / RATE)
+OVERLAP = overlap(joint_weights(Acd(), None, 1.0 / RATE), 1.0 / RATE)
 """For so long velocities without a filter have samples in common [s]."""
 
 ENCODER = 2.0 * np.pi / 65536
