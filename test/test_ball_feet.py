@@ -345,11 +345,11 @@ def test_balls_without_sensors_have_no_force_and_stand_by_their_height(tmp_path)
     q = leg_angles(np.tile([0.0, 0.0, -0.3], (4, 1))).ravel()
     states = np.concatenate([[0.0, 0.0, 9.81], np.zeros(6), q, np.zeros(24)])
     for _ in range(20):  # what memory holds must not matter
-        found = PackedFeet.of(rig).evaluate(
+        found, _ = PackedFeet.of(rig).evaluate(
             np.tile(states, (3, 1)), np.full((3, 4, 6), np.nan), np.full((3, 3), np.nan),
             None, rig.contact_force,
         )  # fmt: skip
-        assert np.isnan(found.forces).all()
+        assert np.isnan(found.soles.forces).all()
         assert found.loaded.all()
         del found
         [np.full((4, 3), 7.0) for _ in range(50)]

@@ -109,7 +109,7 @@ def test_the_load_on_a_point_is_along_the_normal_of_the_ground(biped31):
     readings = np.concatenate([force, np.zeros((2, 3))], axis=1)
     unknown, feet = np.full((1, 3), np.nan), PackedFeet.of(rig)
     loads = [
-        feet.evaluate(states, readings[None], *known, rig.contact_force).forces[0]
+        feet.evaluate(states, readings[None], *known, rig.contact_force)[0].soles.forces[0]
         for known in ((unknown, None), (up[None], None), (unknown, np.eye(3)[2:]))
     ]
     assert loads == [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.method import Filter
-from izmp_dynamics.pipeline.feet import FeetState
+from izmp_dynamics.pipeline.feet_kernel import FeetState
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
 from izmp_dynamics.verdict.recent import Instant, Recent

@@ -76,7 +76,7 @@ def test_wrenches_do_not_wait_for_odometry_for_ever(node, monkeypatch):
     node.look_after(report=False)
     for k in range(1, 301):
         stand(node, k * STEP)
-        waiting.append(len(node.evaluator._pending))
+        waiting.append(len(node.evaluator._located.waiting))
     assert node.health.outputs['/mr_ad/contact_wrench'] == 300
     assert max(waiting) <= LONGEST_WAIT * 1e9 / STEP + 1
     assert node.health.outputs['/mr_ad/momentum_rate'] == 0

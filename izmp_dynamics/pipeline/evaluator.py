@@ -5,11 +5,11 @@ here once. The samples may come in pieces of any length; every sample is judged 
 of arrival, and an instant is evaluated as soon as no further sample can change it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.faults import Faults
@@ -28,7 +28,7 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.sensing.vertical import Vertical
 from izmp_dynamics.signals.samples import Signals
-from izmp_dynamics.signals.stage import PATIENCE, TIDY_AFTER, Stage
+from izmp_dynamics.signals.stage import PATIENCE, TIDY_AFTER, Stage, decided
 
 
 class Evaluator:
@@ -117,8 +117,6 @@ class Evaluator:
         self.joints, self.root, self.world = stages.joints, stages.root, stages.world
         self.feet, self.ground = stages.feet, stages.ground
         self._for_izmp = self._stages_for_izmp()
-        wrench = () if stages.in_world is None else (stages.in_world,)
-        self._for_pose: tuple[Stage, ...] = (self.world, *wrench)
         falls = bool(rig.feet) and not only_ir_md and 'verdict' in computes
         self._fall = FallStage(rig) if falls else None
         self._judges = falls
@@ -311,7 +309,7 @@ class Evaluator:
     @property
     def waits(self) -> bool:
         """Whether an instant of the joints lacks other signals."""
-        return self._izmp_known < len(self._pending)
+        return len(self._pending) > 0
 
     def awaits(self, newest: Mapping[str, int]) -> bool:
         """Whether samples that have not been taken yet may complete an instant.
@@ -321,7 +319,7 @@ class Evaluator:
         """
         if self.waits:
             return True
-        if self._located.pushed < self._izmp_known and self.world.awaited in newest:
+        if len(self._located.waiting) and self.world.awaited in newest:
             return True
         stamp = newest.get('joints')
         return stamp is not None and stamp >= self.joints.due(stamp)
@@ -332,14 +330,12 @@ class Evaluator:
         stages = self.stages
         if not stages.given:
             return None if self.locates or self.waits else (stages.leading,)
-        results = stages.first_results
-        pushed, waits = self._izmp_known, self._izmp_known < len(self._pending)
+        results, waits = stages.first_results, self.waits
+        waiting = self._pending.stamps
         if not results:
-            results = stages.later_results
-            pushed, waits = self._located.pushed, bool(len(self._pending))
-        stamp = (
-            int(self._pending.stamps[pushed]) if pushed < len(self._pending) else self._newest + 1
-        )
+            results, waits = stages.later_results, waits or not self._located.is_empty
+            waiting = np.concatenate([self._located.waiting.stamps, waiting])
+        stamp = int(waiting[0]) if len(waiting) else self._newest + 1
         lacking = [result.signal for result in results if result.newest < stamp]
         if not lacking and waits:
             return (self.world.awaited,) if 'world' in stages.computes and self.locates else None
@@ -375,7 +371,7 @@ class Evaluator:
     def _begin(self) -> None:
         self._none = self._pending = JointKinematics.none(self.rig.model.dof)
         self._reaches_bus = np.zeros(0, dtype=np.bool_)
-        self._izmp_known = self._last = self._newest = 0
+        self._newest = 0
         self._located.begin()
         self._vertical = Vertical(self.rig.robot.gravity)
         if self._fall is not None:
@@ -404,22 +400,21 @@ class Evaluator:
             on_bus = np.concatenate([self._reaches_bus, on_bus])
         self._pending, self._reaches_bus = joints, on_bus
 
-    def _advance(self) -> list[Evaluated]:
-        """Evaluate the pending instants that are decided."""
+    def _advance(self, final: bool = False) -> list[Evaluated]:
+        """Evaluate the instants that are decided, or all of them if nothing follows."""
         self._add_instants(self.joints.settle())
-        if not len(self._pending):
-            self._forget()
-            return []
         self._evaluate_izmp()
-        if not self.locates and self._prompt is not None:
-            self._located.pass_over()
-            self._drop(self._izmp_known)
-            return []
-        if not self.locates:
-            return self._complete(self._izmp_known)
-        begin = self._located.pushed
-        count = self._decided(self._for_pose, begin, self._izmp_known)
-        return self._complete(begin + count) if count else []
+        if self.locates:
+            results = self._located.advance(self._newest, final)
+        else:
+            left = self._located.leave()
+            results = [
+                replace(piece, world=WorldState.unknown(len(piece)))
+                for piece in left
+                if self._prompt is None
+            ]
+        self._forget()
+        return results
 
     def _finish(self, final: bool = True) -> list[Evaluated]:
         """Evaluate all that is pending, as nothing follows.
@@ -429,75 +424,41 @@ class Evaluator:
         """
         self._add_instants(self.joints.flush(final))
         self.stages.flush(final)
-        self._evaluate_izmp()
-        return self._complete(len(self._pending), final=True)
-
-    def _decided(self, stages: Iterable[Stage], begin: int, end: int) -> int:
-        """How many of these pending instants have all that they need of some stages."""
-        stamps = self._pending.stamps[begin:end]
-        if not len(stamps):
-            return 0
-        count, newest = len(stamps), int(self._pending.stamps[-1])
-        for stage in stages:
-            count = stage.decided(stamps[:count], newest)
-            if not count:
-                break
-        return count
+        return self._advance(final=True)
 
     def _evaluate_izmp(self) -> None:
         """Evaluate what does not need the position of the root, as far as that is decided."""
-        count = self._decided(self._for_izmp, self._izmp_known, len(self._pending))
+        joints, on_bus = self._pending, self._reaches_bus
+        count = decided(self._for_izmp, joints.stamps, self._newest)
         if not count:
             return
-        begin, end = self._izmp_known, self._izmp_known + count
-        rows: npt.NDArray[np.intp] | slice = slice(begin, end)
+        self._pending, self._reaches_bus = self._none, on_bus[count:]
+        if count < len(joints):
+            self._pending = joints.select(slice(count, None))
+            joints, on_bus = joints.select(slice(count)), on_bus[:count]
+        self._located.add(joints, on_bus)
         if not self._only_bus:
-            rows = begin + np.flatnonzero(self._reaches_bus[begin:end])
-        self._izmp_known = end
-        joints = self._pending
-        if count < len(joints) or not self._only_bus:
-            joints = joints.select(rows)
-            if not len(joints):
-                return
+            joints = joints.select(on_bus)
+        if not len(joints):
+            return
         if self.root in self._for_izmp:
             root = self.root.without_stuck(self.root.evaluate(joints.stamps), joints.moving)
         else:
             root = RootState(joints.stamps, *np.full((3, len(joints), 3), np.nan))
         piece = self._evaluated(joints, root)
-        self._located.add(piece)
+        self._located.pieces.append(piece)
         if self._prompt is not None:
             self._prompt(piece)
 
-    def _complete(self, decided: int, final: bool = False) -> list[Evaluated]:
-        """Hand out pending instants, with pose and IR-MD if those are asked for."""
-        if self.locates:
-            pending, on_bus = self._pending, self._reaches_bus
-            decided, results = self._located.locate(pending, on_bus, decided, final)
-        else:
-            results = self._located.leave(self._reaches_bus, decided)
-        self._drop(decided)
-        return results
-
-    def _drop(self, count: int) -> None:
-        """Go on after the first of the pending instants."""
-        if not count:
-            return
-        self._last = int(self._pending.stamps[count - 1])
-        left = slice(count, None)
-        self._pending = self._pending.select(left) if count < len(self._pending) else self._none
-        self._reaches_bus = self._reaches_bus[count:]
-        self._izmp_known -= count
-        self._forget()
-
     def _forget(self) -> None:
         """Drop the samples that no instant from now on needs."""
-        before = int(self._pending.stamps[0]) if len(self._pending) else self._last
-        now = self.stages.clock_gates.newest
+        now, located = self.stages.clock_gates.newest, self._located
         if abs(now - self._tidied) < TIDY_AFTER:
             return
         self._tidied = now
-        self.stages.forget(before)
-        if not len(self._pending):
+        waiting = located.waiting if len(located.waiting) else self._pending
+        self.stages.forget(int(waiting.stamps[0]) if len(waiting) else self._newest)
+        if located.is_empty and not self.waits:
             self.stages.trim()
 
 

@@ -1,15 +1,11 @@
 """Feet: soles by forward kinematics, measured wrenches brought to the root frame, foot IMUs."""
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.faults import Faults, Reason
 from izmp_dynamics.model.body_layout import DRIVER
-from izmp_dynamics.pipeline.feet_kernel import PackedFeet
+from izmp_dynamics.pipeline.feet_kernel import FeetState, PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
 from izmp_dynamics.pipeline.rig import FootRig, Rig
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
@@ -18,30 +14,6 @@ from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
-from izmp_dynamics.stability.ground_plane import Soles
-
-
-@dataclass(frozen=True)
-class FeetState(Record):
-    """The feet at K instants, in the root frame.
-
-    Attributes:
-        soles: of all feet.
-        loaded: (K, F) which feet carry load.
-        most: (K,) the foot that carries most.
-        wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
-        total: (K, 6) their sum; None unless every foot has a sensor.
-        shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
-        chances: (K, F) probability that a foot carries, likewise.
-    """
-
-    soles: Soles
-    loaded: npt.NDArray[np.bool_]
-    most: npt.NDArray[np.intp]
-    wrenches: Array
-    total: Array | None
-    shares: Array
-    chances: Array
 
 
 class FeetStage(Stage):
@@ -59,8 +31,6 @@ class FeetStage(Stage):
     def __init__(self, rig: Rig, streams: Streams) -> None:
         self.rig = rig
         self._feet = PackedFeet.of(rig)
-        self._counts = tuple(len(foot.polygon) for foot in rig.feet)
-        self._sensed = tuple(bool(self._feet.senses[k]) for k in range(len(rig.feet)))
         self.sensors = {
             foot.name: streams.make(
                 f'feet[{foot.name}]',
@@ -120,17 +90,13 @@ class FeetStage(Stage):
             mr_ad: (K, 6) contact wrench by the motion, for feet without sensors; NaN if unknown.
         """
         readings, rig = self._readings(joints), self.rig
-        found = self._feet.evaluate(
+        found, doubted = self._feet.evaluate(
             states, readings, up, normals, rig.contact_force, mr_ad, rig.minimum_force,
             self._torques(joints),
         )  # fmt: skip
-        if found.doubted.any() and self.efforts is not None:
-            self.efforts.count(Reason.TORQUES_CONTRADICT, int(np.count_nonzero(found.doubted)))
-        soles = Soles(found.poses, found.corners, found.forces, self._counts, self._sensed)
-        total = found.total if self._sensed and all(self._sensed) else None
-        return FeetState(
-            soles, found.loaded, found.most, found.wrenches, total, found.shares, found.chances,
-        )  # fmt: skip
+        if self.efforts is not None:
+            self.efforts.count(Reason.TORQUES_CONTRADICT, int(np.count_nonzero(doubted)))
+        return found
 
     def _torques(self, joints: JointKinematics) -> Array:
         """(K, n) torques of the joints of legs; NaN of others, and where they are not known."""

@@ -1,11 +1,11 @@
 """Soles, wrenches and loads of all feet at once: the kernel, and the arrays that it takes."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
@@ -17,7 +17,7 @@ from izmp_dynamics.model.kinematics import body_poses, compose, z_axis
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
-from izmp_dynamics.stability.ground_plane import level_normal, stand
+from izmp_dynamics.stability.ground_plane import Soles, level_normal, stand
 from izmp_dynamics.stability.support_polygon import level_axes
 
 Flags = npt.NDArray[np.bool_]
@@ -30,6 +30,29 @@ STEP = 1e-6
 
 FORCE, CONTACT = 1, 2
 """Feet that measure one number, in the third place of a reading."""
+
+
+@dataclass(frozen=True)
+class FeetState(Record):
+    """The F feet of a robot at K instants, about the root in its axes.
+
+    Attributes:
+        soles: of all feet.
+        loaded: (K, F) which feet carry load.
+        most: (K,) the foot that carries most.
+        wrenches: (K, F, 6) on the feet about the root origin; NaN without a sensor [N, N·m].
+        total: (K, 6) their sum; None unless every foot has a sensor.
+        shares: (K, F) of the contact force, see `estimation.contact`; NaN where it is measured.
+        chances: (K, F) probability that a foot carries, likewise.
+    """
+
+    soles: Soles
+    loaded: Flags
+    most: npt.NDArray[np.intp]
+    wrenches: Array
+    total: Array | None
+    shares: Array
+    chances: Array
 
 
 @dataclass(frozen=True)
@@ -51,6 +74,7 @@ class PackedFeet:
         radii: (F,) of the balls that these are [m]; NaN of others.
         scalars: (F,) which measure nothing but FORCE or CONTACT; 0 of others.
         landing: how fast feet without sensors that carry load move at most [m/s].
+        counts: (F,) how many corners each sole has.
     """
 
     joints: Indices
@@ -67,6 +91,7 @@ class PackedFeet:
     radii: Array
     scalars: Indices
     landing: float
+    counts: tuple[int, ...]
 
     def __deepcopy__(self, memo: object) -> 'PackedFeet':
         """Nothing in it changes; copies of its arrays would be writable, of another type."""
@@ -101,6 +126,7 @@ class PackedFeet:
             frozen([np.nan if foot.radius is None else foot.radius for foot in feet]),
             frozen([['', 'force', 'contact'].index(foot.scalar) for foot in feet], np.int64),
             landing_speed(rig.robot.filter.half_width),
+            tuple(len(foot.polygon) for foot in feet),
         )
 
     def evaluate(
@@ -113,7 +139,7 @@ class PackedFeet:
         wrench: Array | None = None,
         minimum_force: float = 0.0,
         torques: Array | None = None,
-    ) -> 'FeetAtInstants':
+    ) -> tuple[FeetState, Flags]:
         """Place the soles, bring the measured wrenches to the root, and find which feet stand.
 
         Args:
@@ -126,61 +152,33 @@ class PackedFeet:
                 known, the heights of the soles decide.
             minimum_force: vertical force below which such feet do not carry [N].
             torques: (T, n) of the joints [N·m] or [N]; NaN where they are not known.
+
+        Returns:
+            The feet; and (T,) whether the torques contradict the contact wrench.
         """
         count, feet = len(states), len(self.senses)
         stated = np.empty((0, 3)) if normals is None else np.array(normals)
         contact = np.full((count, 6), np.nan) if wrench is None else np.array(wrench)
         if torques is None:
             torques = np.full((count, (states.shape[1] - ROOT) // 3), np.nan)
-        found = FeetAtInstants(
-            np.empty((count, feet, POSE)),
-            np.empty((count, len(self.corners), 3)),
-            np.empty((count, feet)),
-            np.empty((count, feet, 6)),
-            np.empty((count, 6)),
-            np.empty((count, feet), np.bool_),
-            np.empty(count, np.intp),
-            np.empty((count, feet)),
-            np.empty((count, feet)),
-            np.zeros(count, np.bool_),
-        )
+        sensed: tuple[bool, ...] = tuple(self.senses.tolist())
+        poses, corners = np.empty((count, feet, POSE)), np.empty((count, len(self.corners), 3))
+        forces, shares, chances = (np.empty((count, feet)) for _ in range(3))
+        wrenches, total = np.empty((count, feet, 6)), np.empty((count, 6))
+        loaded, most = np.empty((count, feet), np.bool_), np.empty(count, np.intp)
+        doubted = np.zeros(count, np.bool_)
         _evaluate(
             self.joints, self.bodies, self.carriers, self.mounts, self.senses, self.lengths,
             self.chains, self.below, self.corners, self.foot, self.points, self.radii,
             self.scalars, self.landing, states, readings, up, stated, contact_force,
-            contact, minimum_force, torques, *found,
+            contact, minimum_force, torques, poses, corners, forces, wrenches, total, loaded,
+            most, shares, chances, doubted,
         )  # fmt: skip
-        return found
-
-
-class FeetAtInstants(NamedTuple):
-    """The F feet at T instants, about the root in its axes.
-
-    Attributes:
-        poses: (T, F, 12) of the soles.
-        corners: (T, C, 3) of all soles [m].
-        forces: (T, F) normal forces [N], of points along the ground's normal; NaN without a
-            sensor.
-        wrenches: (T, F, 6) that act on the feet; NaN without a sensor.
-        total: (T, 6) their sum.
-        loaded: (T, F) which feet carry load.
-        most: (T,) the foot that carries most.
-        shares: (T, F) of the contact force on each foot, estimated; NaN where it is measured or
-            not known.
-        chances: (T, F) probability that it carries, likewise.
-        doubted: (T,) whether the torques contradict the contact wrench.
-    """
-
-    poses: Array
-    corners: Array
-    forces: Array
-    wrenches: Array
-    total: Array
-    loaded: Flags
-    most: npt.NDArray[np.intp]
-    shares: Array
-    chances: Array
-    doubted: Flags
+        soles, whole = Soles(poses, corners, forces, self.counts, sensed), sensed and all(sensed)
+        found = FeetState(
+            soles, loaded, most, wrenches, total if whole else None, shares, chances
+        )  # fmt: skip
+        return found, doubted
 
 
 def _chain(part: RobotModel | None) -> tuple[Indices, Array]:

@@ -20,7 +20,7 @@ from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
-from izmp_dynamics.signals.stage import Stage
+from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream import SampleStream
 
@@ -159,11 +159,11 @@ class GivenRoot(RootStage):
         learns: whether the accelerometers, if there are any, publish here.
     """
 
-    def __init__(self, rig: Rig, *given: Any, **options: Any) -> None:
+    def __init__(self, rig: Rig, streams: Streams) -> None:
         self.parts = self.results = (Result('root_twist', 6), Result('root_acceleration', 6))
         self.learns = False
         self._since = 0
-        super().__init__(rig, *given, **options)
+        super().__init__(rig, streams)
 
     @property
     def sources(self) -> tuple[SampleBuffer, ...]:
@@ -192,10 +192,6 @@ class GivenRoot(RootStage):
         for result in self.results:
             result.flush(final)
 
-    def decided(self, instants: Stamps, newest: int) -> int:
-        """How many leading instants have all that they need, or never will; see `Stage`."""
-        return min(result.decided(instants, newest) for result in self.results)
-
     def evaluate(self, instants: Stamps) -> RootState:
         """Give the motion of the root at decided instants (K,) [ns]."""
         if self.learns and len(instants) and self.method == 'accelerometers':
@@ -205,27 +201,6 @@ class GivenRoot(RootStage):
         twist, acceleration = (result.at(instants) for result in self.results)
         parts = (twist[:, 3:], acceleration[:, 3:], acceleration[:, :3])
         return RootState(instants, *map(np.ascontiguousarray, parts))
-
-
-class Gyroscope(RootStage):
-    """The angular velocity of the root alone."""
-
-    @property
-    def sources(self) -> tuple[SampleBuffer, ...]:
-        """What an instant waits for."""
-        return (self.imu.buffer,)
-
-    def evaluate(self, instants: Stamps) -> RootState:
-        """Give ω at decided instants (K,) [ns]; the rest is not known."""
-        omega = self.imu.at(instants).values[:, :3] @ self.rig.imu.R.T
-        unknown = np.full_like(omega, np.nan)
-        return RootState(instants, omega, unknown, unknown)
-
-    def _falls_back(self) -> bool:
-        return False
-
-    def _differentiate(self, usable: Samples) -> None:
-        """Difference nothing."""
 
 
 class GivenWorld(WorldStage):

@@ -14,7 +14,8 @@ from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.pipeline.feet import FeetState, FootImuStage
+from izmp_dynamics.pipeline.feet import FootImuStage
+from izmp_dynamics.pipeline.feet_kernel import FeetState
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.world import WorldState

@@ -17,9 +17,11 @@ from izmp_dynamics.pipeline.stages import Stages
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.repeats import Flags
+from izmp_dynamics.signals.stage import Stage, decided
 from izmp_dynamics.signals.stream import LEARNED_STEPS
 
 _NOTHING: Array = np.empty((0, 6))
+_NO_FLAGS: Flags = np.empty(0, np.bool_)
 
 
 class IrMdStage:
@@ -87,26 +89,28 @@ class IrMdStage:
 
 
 class Located:
-    """Adds pose and IR-MD to instants of the bus whose IZMP is known.
+    """Adds pose and IR-MD to instants whose IZMP is known, in their order.
 
     Args:
         stages: of the robot.
         ir_md: differences the momentum; None: there is no IR-MD.
 
     Attributes:
-        pushed: how many of the pending instants have been differenced.
+        waiting: instants of the joints that wait for the pose.
+        pieces: instants of the bus that are to be handed out.
     """
 
     def __init__(self, stages: Stages, ir_md: IrMdStage | None) -> None:
         self._stages, self._ir_md = stages, ir_md
+        wrench = () if stages.in_world is None else (stages.in_world,)
+        self._needs: tuple[Stage, ...] = (stages.world, *wrench)
+        self._none = JointKinematics.none(stages.joints.model.dof)
         self.begin()
 
     def begin(self) -> None:
         """Forget all instants."""
-        self.pushed = 0
-        self._pieces: deque[Evaluated] = deque()
-        self._differenced: Array = np.empty((0, 6))
-        self._worlds = WorldState.unknown(0)
+        self.pieces: deque[Evaluated] = deque()
+        self._clear()
         self.reset()
 
     def reset(self) -> None:
@@ -114,81 +118,70 @@ class Located:
         if self._ir_md is not None:
             self._ir_md.reset()
 
-    def add(self, piece: Evaluated) -> None:
-        """Take the next instants of the bus."""
-        self._pieces.append(piece)
+    def add(self, joints: JointKinematics, on_bus: Flags) -> None:
+        """Take the next instants, of which some reach the bus."""
+        self.waiting = JointKinematics.joined([self.waiting, joints])
+        self._on_bus = np.concatenate([self._on_bus, on_bus])
 
-    def pass_over(self) -> None:
-        """Leave the instants so far as they are."""
-        self._pieces.clear()
-        if len(self._differenced) or len(self._worlds.p):
-            self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
-        self.pushed = 0
+    def leave(self) -> deque[Evaluated]:
+        """Hand out all instants of the bus without pose and IR-MD."""
+        pieces, self.pieces = self.pieces, deque()
+        self._clear()
+        return pieces
 
-    def locate(
-        self, pending: JointKinematics, on_bus: Flags, decided: int, final: bool
-    ) -> tuple[int, list[Evaluated]]:
-        """Evaluate the first pending instants; return how many are done, and those of the bus.
+    def advance(self, newest: int, final: bool) -> list[Evaluated]:
+        """Hand out the instants of the bus whose pose and IR-MD are known, or never will be.
 
         Args:
-            pending: instants of the joints.
-            on_bus: which of them reach the bus.
-            decided: how many have a pose, or never will.
+            newest: the newest instant that is known [ns].
             final: whether nothing follows.
         """
-        if self._ir_md is not None:
-            self._difference(self._ir_md, pending, on_bus, decided, final)
-        elif decided:
-            part, given = pending.select(slice(decided)), self._stages.in_world
-            nothing = np.full((decided, 6), np.nan)
-            self._differenced = nothing if given is None else given.at(part.stamps)
-            self._worlds = self._stages.world.evaluate(part.stamps, moving=part.moving)
-        count = len(self._differenced)
-        if not count:
-            return 0, []
-        world, of_bus = self._worlds.select(slice(count)), on_bus[:count]
-        results = [
-            self._with_ir_md(piece, wrenches)
-            for piece, wrenches in self._placed(self._differenced[of_bus], world.select(of_bus))
-        ]
-        self._worlds = self._worlds.select(slice(count, None))
-        self._differenced = self._differenced[count:]
-        self.pushed = max(self.pushed - count, 0)
-        return count, results
+        joints, on_bus = self.waiting, self._on_bus
+        count = len(joints) if final else decided(self._needs, joints.stamps, newest)
+        if not (count or final):
+            return []
+        self.waiting, self._on_bus = self._none, on_bus[count:]
+        if count < len(joints):
+            self.waiting = joints.select(slice(count, None))
+            joints, on_bus = joints.select(slice(count)), on_bus[:count]
+        world = self._stages.world.evaluate(joints.stamps, on_bus, joints.moving)
+        self._worlds = WorldState.joined([self._worlds, world])
+        self._worlds_on_bus = np.concatenate([self._worlds_on_bus, on_bus])
+        wrenches = self._wrenches(joints, world, final)
+        known, left = slice(len(wrenches)), slice(len(wrenches), None)
+        of_bus, worlds = self._worlds_on_bus[known], self._worlds.select(known)
+        self._worlds, self._worlds_on_bus = self._worlds.select(left), self._worlds_on_bus[left]
+        placed = self._placed(wrenches[of_bus], worlds.select(of_bus))
+        return [self._with_ir_md(piece, in_world) for piece, in_world in placed]
 
-    def leave(self, on_bus: Flags, decided: int) -> list[Evaluated]:
-        """Hand out the first pending instants without pose and IR-MD."""
-        number = int(np.count_nonzero(on_bus[:decided]))
-        self._worlds, self._differenced = WorldState.unknown(0), np.empty((0, 6))
-        self.pushed = max(self.pushed - decided, 0)
-        placed = self._placed(np.full((number, 6), np.nan), WorldState.unknown(number))
-        return [piece for piece, _ in placed]
+    @property
+    def is_empty(self) -> bool:
+        """Whether all instants have been handed out."""
+        return not (len(self.waiting) or len(self._worlds))
 
-    def _difference(
-        self, ir_md: IrMdStage, pending: JointKinematics, on_bus: Flags, decided: int, final: bool
-    ) -> None:
-        """Difference the momentum of decided instants."""
-        stages, new = self._stages, pending.select(slice(self.pushed, decided))
-        wrenches = [self._differenced]
-        if len(new):
-            counted = on_bus[self.pushed : decided]
-            world = stages.world.evaluate(new.stamps, counted, new.moving)
-            self._worlds = WorldState.joined([self._worlds, world])
-            omega = stages.angular_velocity(new.stamps, new.moving)
-            wrenches.append(ir_md.push(new, world, omega))
-        if final:
-            wrenches.append(ir_md.flush())
-        if len(wrenches) > 1:
-            self._differenced = np.concatenate(wrenches)
-        self.pushed = max(self.pushed, decided)
+    def _clear(self) -> None:
+        self.waiting, self._on_bus = self._none, _NO_FLAGS
+        self._worlds, self._worlds_on_bus = WorldState.unknown(0), _NO_FLAGS
+
+    def _wrenches(self, joints: JointKinematics, world: WorldState, final: bool) -> Array:
+        """Wrenches (K, 6) in the world at the first instants whose pose is known."""
+        if self._ir_md is None:
+            given = self._stages.in_world
+            nothing = np.full((len(joints), 6), np.nan)
+            return nothing if given is None else given.at(joints.stamps)
+        wrenches = _NOTHING
+        if len(joints):
+            omega = self._stages.angular_velocity(joints.stamps, joints.moving)
+            wrenches = self._ir_md.push(joints, world, omega)
+        return np.concatenate([wrenches, self._ir_md.flush()]) if final else wrenches
 
     def _placed(self, in_world: Array, world: WorldState) -> Iterator[tuple[Evaluated, Array]]:
         """Give the next pieces their pose; yield them with their wrenches (K, 6) in the world."""
         while len(in_world):
-            piece = self._pieces.popleft()
-            count = min(len(piece.stamps), len(in_world))
-            if count < len(piece.stamps):
-                self._pieces.appendleft(piece.select(slice(count, None)))
+            piece = self.pieces.popleft()
+            count = min(len(piece), len(in_world))
+            if count < len(piece):
+                self.pieces.appendleft(piece.select(slice(count, None)))
                 piece = piece.select(slice(count))
             yield replace(piece, world=world.select(slice(count))), in_world[:count]
             in_world, world = in_world[count:], world.select(slice(count, None))

@@ -17,7 +17,7 @@ from izmp_dynamics.sensing.accelerometer_array import Accelerometer, Acceleromet
 from izmp_dynamics.sensing.gyro_difference import GyroDifference, motion_from_imu
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.sensing.root_state import RootState
-from izmp_dynamics.signals.buffer import Paired, SampleBuffer
+from izmp_dynamics.signals.buffer import SampleBuffer
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 
@@ -30,9 +30,10 @@ class RootStage(Stage):
         streams: of its signals.
         fall_back: with the method 'auto', whether the gyroscope is differenced as long as an
             accelerometer of the robot file publishes nothing.
+        method: 'rates' where ω alone is wanted; None: that of the robot file.
 
     Attributes:
-        method: 'accelerometers' or 'gyro', as it is now.
+        method: 'accelerometers', 'gyro' or 'rates', as it is now.
         warnings: what is bad about the sensors' layout.
         imu: (6,) angular velocity [rad/s] and specific force [m/s²] in sensor axes.
         accelerometers: (3,) specific force of each further accelerometer in its axes [m/s²].
@@ -42,10 +43,12 @@ class RootStage(Stage):
         ReplayError: if an array is asked for and there is none.
     """
 
-    def __init__(self, rig: Rig, streams: Streams, *, fall_back: bool = False) -> None:
+    def __init__(
+        self, rig: Rig, streams: Streams, *, fall_back: bool = False, method: str | None = None
+    ) -> None:
         self.rig = rig
         self._root_R_imu = np.array(rig.imu.R, order='C')  # of one type with its copies
-        self.method = self._chosen = chosen_method(rig)
+        self.method = self._chosen = method or chosen_method(rig)
         self._may_fall_back = fall_back and rig.robot.angular_acceleration.method == 'auto'
         self.warnings: tuple[str, ...] = ()
         if self.method == 'accelerometers':
@@ -114,7 +117,7 @@ class RootStage(Stage):
         """What an instant waits for."""
         if self.method == 'gyro':
             return (self._differenced,)
-        return super().sources
+        return (self.imu.buffer,) if self.method == 'rates' else super().sources
 
     @property
     def imu_faults(self) -> Faults:
@@ -164,7 +167,15 @@ class RootStage(Stage):
             paired = self._differenced.at(instants).count_missing(self._gyro_faults)
             values = np.ascontiguousarray(paired.values)
             return RootState(instants, *np.split(values, 3, axis=1))
-        return self._from_array(instants)
+        paired = self.imu.at(instants)
+        if self.method == 'rates':
+            omega = paired.values[:, :3] @ self.rig.imu.R.T
+            return RootState(instants, omega, *np.full((2, *omega.shape), np.nan))
+        forces = np.empty((len(instants), 1 + len(self.accelerometers), 3))
+        forces[:, 0] = paired.values[:, 3:6]
+        for k, stream in enumerate(self.accelerometers):
+            forces[:, k + 1] = stream.at(instants).values
+        return self.array.solve(instants, paired.values, self._root_R_imu, forces)
 
     def without_stuck(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
         """Leave out the instants at which the IMU is stuck while the robot moves (K,)."""
@@ -188,14 +199,6 @@ class RootStage(Stage):
         """
         omega: Array = self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T
         return omega
-
-    def _from_array(self, instants: Stamps) -> RootState:
-        paired: Paired = self.imu.at(instants)
-        forces = np.empty((len(instants), 1 + len(self.accelerometers), 3))
-        forces[:, 0] = paired.values[:, 3:6]
-        for k, stream in enumerate(self.accelerometers):
-            forces[:, k + 1] = stream.at(instants).values
-        return self.array.solve(instants, paired.values, self._root_R_imu, forces)
 
     def _flush_gyro(self, final: bool = True) -> None:
         self._differentiate(self.imu.flush(final))

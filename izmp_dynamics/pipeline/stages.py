@@ -14,7 +14,6 @@ from izmp_dynamics.pipeline.given import (
     GivenJoints,
     GivenRoot,
     GivenWorld,
-    Gyroscope,
     Result,
 )
 from izmp_dynamics.pipeline.ground import GroundStage
@@ -90,8 +89,12 @@ class Stages:
             evidence=self._shows_motion,
             relearn=live,
         )
-        root = RootStage if 'root' in computes else Gyroscope if 'world' in computes else GivenRoot
-        self.root = root(rig, streams, fall_back=live)
+        if 'root' in computes:
+            self.root = RootStage(rig, streams, fall_back=live)
+        elif 'world' in computes:
+            self.root = RootStage(rig, streams, method='rates')
+        else:
+            self.root = GivenRoot(rig, streams)
         world = WorldStage if 'world' in computes else GivenWorld
         self.world = world(rig, streams, orientation or 'imu', self.root.imu)
         self.world.orientation.available = orientation is not None

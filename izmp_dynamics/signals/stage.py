@@ -83,9 +83,7 @@ class Stage:
             count = source.decided(instants[:count], newest, self.patience)
             if not count:
                 return 0
-        for part in self.parts:
-            count = part.decided(instants[:count], newest)
-        return count
+        return decided(self.parts, instants[:count], newest)
 
     @property
     def _all_buffers(self) -> Iterable[SampleBuffer]:
@@ -122,3 +120,11 @@ class Stage:
             stream.flush(final)
         for part in self.parts:
             part.flush(final)
+
+
+def decided(stages: Iterable[Stage], instants: Stamps, newest: int) -> int:
+    """How many leading instants have all that they need of some stages; see `Stage.decided`."""
+    count = len(instants)
+    for stage in stages:
+        count = stage.decided(instants[:count], newest) if count else 0
+    return count
