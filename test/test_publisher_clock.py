@@ -39,11 +39,11 @@ def restored(clock, stamps, pieces=(10_000,)):
     parts, begin, turn = [], 0, 0
     while begin < len(stamps):
         part = stamps[begin : begin + pieces[turn % len(pieces)]]
-        parts.append(clock.push(part, part[:, None].astype(float)))
+        parts.append(clock.push(Samples(part, part[:, None].astype(float))))
         begin, turn = begin + len(part), turn + 1
     parts.append(clock.flush())
-    stamps, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return stamps, values[:, 0].astype(np.int64)
+    found = Samples.joined(parts)
+    return found.stamps, found.values[:, 0].astype(np.int64)
 
 
 @pytest.mark.parametrize('period', [PERIOD, 10_070_000, 2_000_000])

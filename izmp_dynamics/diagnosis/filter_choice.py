@@ -436,12 +436,11 @@ class _MeasuredNoise:
 
     def _measure(self, name: str, samples: Samples, rows: Mask) -> None:
         used = samples.select(rows)
-        stamps, values = used.stamps, used.values
         if self._clocked:
             clock = self._clocks.setdefault(name, PublisherClock(used.values.shape[1]))
-            stamps, values = clock.push(stamps, values)
-        if len(stamps):
-            self._variances[name].append(noise_floor(stamps, values) ** 2)
+            used = clock.push(used)
+        if len(used):
+            self._variances[name].append(noise_floor(used.stamps, used.values) ** 2)
 
     def _variance(self, name: str, width: int) -> Array:
         """(width,) mean over the spans in which it could be measured; NaN if in none."""

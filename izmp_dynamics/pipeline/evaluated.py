@@ -1,6 +1,6 @@
 """What the evaluation of a robot's signals computes at the instants of the bus."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Stamps
@@ -53,3 +53,13 @@ class Evaluated(Record):
     def stamps(self) -> Stamps:
         """(K,) the instants [ns]."""
         return self.joints.stamps
+
+    def with_wrench(self, name: str, wrench: Array) -> 'Evaluated':
+        """Add a contact wrench (K, 6) [N, N·m], its point and its margin."""
+        points, margins = self.ground.judge({name: wrench}) if self.points else ({}, {})
+        return replace(
+            self,
+            wrenches=self.wrenches | {name: wrench},
+            points=self.points | points,
+            margins=self.margins | margins,
+        )

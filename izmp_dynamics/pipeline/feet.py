@@ -3,7 +3,7 @@
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, Stamps
-from izmp_dynamics.base.faults import Faults, Reason
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.pipeline.feet_kernel import FeetState, PackedFeet
 from izmp_dynamics.pipeline.limits import LARGEST_LOAD, LARGEST_MOTION
@@ -166,11 +166,6 @@ class FootImuStage(Stage):
     def sources(self) -> tuple[SampleBuffer, ...]:
         """What an instant waits for."""
         return (self._verticals,)
-
-    @property
-    def faults(self) -> Faults:
-        """Samples that could not be used, by reason."""
-        return self.stream.faults
 
     def reset(self) -> None:
         """Forget all samples; the faults stay."""

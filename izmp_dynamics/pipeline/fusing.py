@@ -13,8 +13,7 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.uncertainty import SampleNoise, filtered_covariance, point_covariance
-from izmp_dynamics.pipeline.unloaded import SPACING, UnloadedFeet
-from izmp_dynamics.signals.stamps import nanoseconds
+from izmp_dynamics.pipeline.unloaded import UnloadedFeet
 
 
 class FusionStage:
@@ -38,7 +37,7 @@ class FusionStage:
         weight = self.rig.model.total_mass * self.rig.robot.gravity
         self._fusion = Fusion(weight, len(self.rig.feet))
         self._unloaded = UnloadedFeet(self.rig)
-        self._cell, self._last, self._shown = 0, 0, 0
+        self._cell, self._last = 0, 0
         self._ends = {foot.name: 0 for foot in self.rig.feet}
 
     def push(self, evaluator: Evaluator, results: Evaluated) -> Evaluated:
@@ -62,8 +61,11 @@ class FusionStage:
                 self._fusion.turn(predicted, maps[first], self._swings())
             moved, feet = results.wrenches['mr_ad'][rows], results.ground.feet.wrenches[rows]
             parts.append(self._fusion.fuse(Seen(results.stamps[rows], moved, feet, maps[rows])))
-            self._show(results, range(first, stop))
-        return _with(results, Fused.joined(parts))
+            self._unloaded.see(results, rows)
+        fused = Fused.joined(parts)
+        results = results.with_wrench('fusion', fused.contact)
+        of_point = point_covariance(results, fused.covariance, 'fusion')
+        return replace(results, fused=replace(fused, point_covariance=of_point))
 
     def _covariance(self, evaluator: Evaluator, instant: Evaluated) -> Array:
         """(12, 12) covariance of `_WithFeet` at an instant; NaN where it is not known."""
@@ -88,16 +90,6 @@ class FusionStage:
             maps[:, k, 3:, :3] = skew(p) @ R
         return maps
 
-    def _show(self, results: Evaluated, rows: range) -> None:
-        """Show feet to what looks for swings, at instants that are SPACING apart."""
-        shown = []
-        for row in rows:
-            stamp = int(results.stamps[row])
-            if stamp - self._shown >= nanoseconds(SPACING):
-                self._shown = stamp
-                shown.append(row)
-        self._unloaded.see(results, np.array(shown, dtype=np.intp))
-
     def _swings(self) -> Iterator[Unloaded]:
         """Those that ended since the last call."""
         self._unloaded.find()
@@ -120,16 +112,3 @@ class _WithFeet(MrAd):
         wrench, com = self._mr_ad.of_states(states, units)
         below = sum((part.of_states(states)[0] for part in self._below), np.zeros_like(wrench))
         return np.hstack([wrench, below]), com
-
-
-def _with(results: Evaluated, fused: Fused) -> Evaluated:
-    """Instants with the estimate, the IZMP that follows from it and its margin."""
-    points, margins = results.ground.judge({'fusion': fused.contact})
-    results = replace(
-        results,
-        wrenches=results.wrenches | {'fusion': fused.contact},
-        points=results.points | points,
-        margins=results.margins | margins,
-    )
-    of_point = point_covariance(results, fused.covariance, 'fusion')
-    return replace(results, fused=replace(fused, point_covariance=of_point))

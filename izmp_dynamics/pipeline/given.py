@@ -135,14 +135,9 @@ class GivenJoints(JointStage):
         """Nothing is known about what follows; see `JointStage`."""
         return 0
 
-    def _begin(self, groups: tuple[JointGroup, ...]) -> None:
-        self._unknown = np.ones(self.model.dof, dtype=np.bool_)
-        self._first_seen: dict[int, int] = {}
-        self._others: list[SampleBuffer] = []
-        self._pending = self._none
-        for group in groups:
-            self.groups = (*self.groups, group)
-            self._unknown[list(group.columns)] = False
+    def _add_group(self, group: JointGroup) -> None:
+        self.groups = (*self.groups, group)
+        self._unknown[list(group.columns)] = False
 
     def _evaluate(self, samples: Samples) -> JointKinematics:
         present = ~np.isnan(samples.values)

@@ -239,7 +239,7 @@ class JointStage:
         """Differentiate the last messages of a group, at the end or before a pause."""
         gate = self._gates[group]
         if self.clocks:
-            self._extend(group, gate.push(Samples(*self.clocks[group].flush())))
+            self._extend(group, gate.push(self.clocks[group].flush()))
         self._extend(group, gate.flush())
         self._take(group, self._stages[group].flush())
         if group:
@@ -325,9 +325,10 @@ class JointStage:
     def _differentiate(self, group: int, stamps: Stamps, positions: Array) -> None:
         if len(stamps):
             self._newest = max(self._newest, int(stamps.max()))
+        samples = Samples(stamps, positions)
         if self.clocks:
-            stamps, positions = self.clocks[group].push(stamps, positions)
-        self._extend(group, self._gates[group].push(Samples(stamps, positions)))
+            samples = self.clocks[group].push(samples)
+        self._extend(group, self._gates[group].push(samples))
 
     def _extend(self, group: int, samples: Samples) -> None:
         self._take(group, self._stages[group].extend(samples.stamps, samples.values))

@@ -152,7 +152,11 @@ class Located:
         of_bus, worlds = self._worlds_on_bus[known], self._worlds.select(known)
         self._worlds, self._worlds_on_bus = self._worlds.select(left), self._worlds_on_bus[left]
         placed = self._placed(wrenches[of_bus], worlds.select(of_bus))
-        return [self._with_ir_md(piece, in_world) for piece, in_world in placed]
+        if self._ir_md is None and self._stages.in_world is None:
+            return [piece for piece, _ in placed]
+        return [
+            piece.with_wrench('ir_md', in_root(wrench, piece.world)) for piece, wrench in placed
+        ]
 
     @property
     def is_empty(self) -> bool:
@@ -185,19 +189,6 @@ class Located:
                 piece = piece.select(slice(count))
             yield replace(piece, world=world.select(slice(count))), in_world[:count]
             in_world, world = in_world[count:], world.select(slice(count, None))
-
-    def _with_ir_md(self, piece: Evaluated, in_world: Array) -> Evaluated:
-        """Add IR-MD to a piece, given its wrenches (K, 6) in the world."""
-        if self._ir_md is None and self._stages.in_world is None:
-            return piece
-        wrench = in_root(in_world, piece.world)
-        points, margins = piece.ground.judge({'ir_md': wrench}) if piece.points else ({}, {})
-        return replace(
-            piece,
-            wrenches=piece.wrenches | {'ir_md': wrench},
-            points=piece.points | points,
-            margins=piece.margins | margins,
-        )
 
 
 def in_root(in_world: Array, world: WorldState) -> Array:

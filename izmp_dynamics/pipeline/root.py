@@ -164,7 +164,8 @@ class RootStage(Stage):
     def evaluate(self, instants: Stamps) -> RootState:
         """Give the motion of the root at decided instants (K,) [ns]."""
         if self.method == 'gyro':
-            paired = self._differenced.at(instants).count_missing(self._gyro_faults)
+            paired = self._differenced.at(instants)
+            paired.count_missing(self._gyro_faults)
             values = np.ascontiguousarray(paired.values)
             return RootState(instants, *np.split(values, 3, axis=1))
         paired = self.imu.at(instants)

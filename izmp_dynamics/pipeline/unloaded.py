@@ -141,21 +141,24 @@ class UnloadedFeet:
         """What is handed out ahead of its time, in a pause, is not to be seen twice."""
         return UnloadedFeet(self.rig)
 
-    def see(self, results: Evaluated, rows: slice | Indices = slice(None)) -> None:
+    def see(self, results: Evaluated, rows: slice = slice(None)) -> None:
         """Take some of K instants; if a clock was set back, they are the first."""
         feet, stamps = results.ground.feet, results.stamps[rows]
         if not len(stamps) or feet.total is None:
             return
         self._taken_at = time.monotonic()
-        if self._seen:
-            elapsed = int(stamps[0] - self._seen[-1].stamps[-1])
-            if 0 < elapsed < nanoseconds(SPACING) and len(stamps) == 1:
-                return
-            if elapsed <= 0:
-                self._seen.clear()
-        force, q = results.wrenches['mr_ad'][rows, :3], results.joints.positions[rows]
-        soles, wrenches = feet.soles.select(rows), feet.wrenches[rows]
-        self._seen.append(FeetSeen(stamps, q, force, soles, wrenches))
+        if self._seen and stamps[0] <= self._seen[-1].stamps[-1]:
+            self._seen.clear()
+        last, kept = int(self._seen[-1].stamps[-1]) if self._seen else 0, []
+        for row, stamp in enumerate(stamps.tolist(), start=rows.start or 0):
+            if stamp - last >= nanoseconds(SPACING):
+                last = stamp
+                kept.append(row)
+        if not kept:
+            return
+        force, q = results.wrenches['mr_ad'][kept, :3], results.joints.positions[kept]
+        soles, wrenches = feet.soles.select(np.array(kept)), feet.wrenches[kept]
+        self._seen.append(FeetSeen(results.stamps[kept], q, force, soles, wrenches))
         while self._seen[0].stamps[-1] < stamps[-1] - nanoseconds(SPAN):
             self._seen.popleft()
 

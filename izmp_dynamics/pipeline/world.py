@@ -230,7 +230,7 @@ class WorldStage(Stage):
             nowhere = np.full((len(instants), 3), np.nan)
             return WorldState(R, nowhere, nowhere)
         located = self._located.at(instants)
-        self.position.count_paired(located.rows(counted))
+        self.position.count_paired(located, counted)
         motion, rows = located.values, self._position_stuck(instants, moving)
         if rows.any():
             self.position.count_stuck(instants[counted], rows[counted])

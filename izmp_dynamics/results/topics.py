@@ -219,19 +219,6 @@ def _measures_whole_wrench(robot: RobotFile) -> bool:
     return bool(wrenches) and all(wrench and not wrench.normal_only for wrench in wrenches)
 
 
-def _of_track(track: str, in_ground: bool = False) -> Callable[[RobotFile], bool]:
-    """Whether a robot has the point of a track."""
-    return lambda robot: (
-        (track != 'fusion' or _measures_whole_wrench(robot))
-        and not (in_ground and robot.ground.frame is None)
-    )
-
-
-def _part_of(track: str) -> str:
-    """Which part of the stages computes the point of a track."""
-    return 'fusion' if track == 'fusion' else 'verdict'
-
-
 def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
     """Where the fall alarm is known; while it is raised, also where it is not."""
     fall = results.fall
@@ -240,13 +227,31 @@ def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
     return stated
 
 
-def _point(results: Evaluated, rig: Rig, track: str) -> Array | None:
-    return results.points.get(track)
+def _points(track: str, name: str) -> tuple[Topic, Topic]:
+    """The point of a track; and in the frame of the ground, if that has one."""
+    fused, late = track == 'fusion', track == 'ir_md'
+    part = 'fusion' if fused else 'verdict'
 
+    def has(robot: RobotFile) -> bool:
+        return not fused or _measures_whole_wrench(robot)
 
-def _in_ground(results: Evaluated, rig: Rig, track: str) -> Array | None:
-    point, frame = results.points.get(track), results.ground.frame
-    return None if frame is None or point is None else frame.points(point)
+    def has_in_ground(robot: RobotFile) -> bool:
+        return has(robot) and robot.ground.frame is not None
+
+    def point(results: Evaluated, rig: Rig) -> Array | None:
+        return results.points.get(track)
+
+    def in_ground(results: Evaluated, rig: Rig) -> Array | None:
+        point, frame = results.points.get(track), results.ground.frame
+        return None if frame is None or point is None else frame.points(point)
+
+    return (
+        _row(name, 'Point', 'points', point, late, of_robot=has, part=part),
+        _row(
+            f'{name}_in_ground', 'Point', 'ground', in_ground, late, of_robot=has_in_ground,
+            part=part,
+        ),
+    )  # fmt: skip
 
 
 def _with_covariance(results: Evaluated, rig: Rig) -> Values | None:
@@ -305,6 +310,7 @@ POINTS = {
 }  # fmt: skip
 """Track → topic of its point on the ground."""
 
+_POINTS = [_points(track, name) for track, name in POINTS.items()]
 _ROWS = (
     Topic(
         'joint_kinematics', 'trajectory_msgs/msg/JointTrajectory', '', _JOINTS,
@@ -337,20 +343,8 @@ _ROWS = (
     _of_each_foot('feet/contact_probability', 1, lambda e: e.ground.feet.chances),
     _of_each_foot('feet/estimated_wrenches', 6, foot_wrenches),
     _row('external_wrench', 'Wrench', 'root', external_of, of_robot=_measures_whole_wrench),
-    *(
-        _row(
-            name, 'Point', 'points', partial(_point, track=track), track == 'ir_md',
-            of_robot=_of_track(track), part=_part_of(track),
-        )
-        for track, name in POINTS.items()
-    ),
-    *(
-        _row(
-            f'{name}_in_ground', 'Point', 'ground', partial(_in_ground, track=track),
-            track == 'ir_md', of_robot=_of_track(track, in_ground=True), part=_part_of(track),
-        )
-        for track, name in POINTS.items()
-    ),
+    *(topic for topic, _ in _POINTS),
+    *(topic for _, topic in _POINTS),
     *_of_fusion('fusion/contact_wrench', ''),
     *_of_fusion('fusion/external_wrench', 'external_'),
     Topic(

@@ -41,32 +41,29 @@ class Paired(NamedTuple):
 
     Attributes:
         values: (K, m); NaN where there is no value.
-        valid: (K,) whether there is one.
-        interpolated: (K,) whether it was interpolated.
+        found: (K,) how: not at all, exactly, or interpolated.
     """
 
     values: Array
-    valid: npt.NDArray[np.bool_]
-    interpolated: npt.NDArray[np.bool_]
+    found: npt.NDArray[np.int8]
 
-    def rows(self, rows: npt.NDArray[np.bool_] | slice) -> 'Paired':
-        """The instants that a mask or a slice selects."""
-        return Paired(self.values[rows], self.valid[rows], self.interpolated[rows])
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """(K,) whether there is a value."""
+        return self.found != _NONE
 
-    def count_missing(self, faults: Faults) -> 'Paired':
-        """Count the instants without a value and those that were interpolated."""
-        if self.valid is _CERTAIN.valid:
-            return self
-        missing = len(self.valid) - int(np.count_nonzero(self.valid))
-        if missing:
-            faults[Fault(Reason.NO_SAMPLE)] += missing
-        between = int(np.count_nonzero(self.interpolated))
-        if between:
-            faults[Fault(Reason.INTERPOLATED)] += between
-        return self
+    def count_missing(
+        self, faults: Faults, rows: npt.NDArray[np.bool_] | slice = slice(None)
+    ) -> None:
+        """Count, of some instants, those without a value and those that were interpolated."""
+        if self.found is not _CERTAIN:
+            counts = np.bincount(self.found[rows], minlength=3).tolist()
+            for how, reason in ((_NONE, Reason.NO_SAMPLE), (_BETWEEN, Reason.INTERPOLATED)):
+                if counts[how]:
+                    faults[Fault(reason)] += counts[how]
 
 
-_CERTAIN = Paired(np.empty((1, 0)), np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
+_CERTAIN = np.array([_EXACT], dtype=np.int8)
 
 
 class SampleBuffer:
@@ -205,14 +202,14 @@ class SampleBuffer:
         if len(instants) == 1 and not self._overtaken:
             exact = self._exact(int(instants[0]))
             if exact is not None:
-                return Paired(exact, _CERTAIN.valid, _CERTAIN.interpolated)
-        values, found = _paired(instants, self.stamps, self.values, self.reach)
+                return Paired(exact, _CERTAIN)
+        paired = pair(instants, self.stamps, self.values, self.reach)
         if self.unconfirmed or self._overtaken:
-            self._answer_exactly(instants, values, found)
-        return Paired(values, found != _NONE, found == _BETWEEN)
+            self._answer_exactly(instants, *paired)
+        return paired
 
     def _exact(self, instant: int) -> Array | None:
-        """(1, m) the sample of a single instant [ns], the usual case; None: see `_paired`."""
+        """(1, m) the sample of a single instant [ns], the usual case; None: see `pair`."""
         if instant == self.unconfirmed:
             sample: Array = self.sample.copy()
             return sample
@@ -256,18 +253,10 @@ def pair(instants: Stamps, stamps: Stamps, values: Array, reach: float) -> Paire
         values: (T, m) of the signal.
         reach: longest time between neighbours that is interpolated across [s].
     """
-    paired, found = _paired(instants, stamps, values, reach)
-    return Paired(paired, found != _NONE, found == _BETWEEN)
-
-
-def _paired(
-    instants: Stamps, stamps: Stamps, samples: Array, reach: float
-) -> tuple[Array, npt.NDArray[np.int8]]:
-    """Values (K, m) at the instants, NaN where there is none; (K,) how they were found."""
-    values = np.empty((len(instants), samples.shape[1]))
+    paired = np.empty((len(instants), values.shape[1]))
     found = np.empty(len(instants), dtype=np.int8)
-    _pair(instants, stamps, samples, nanoseconds(reach), values, found)
-    return values, found
+    _pair(instants, stamps, values, nanoseconds(reach), paired, found)
+    return Paired(paired, found)
 
 
 @kernel
@@ -279,7 +268,7 @@ def _pair(
     values: Array,
     found: npt.NDArray[np.int8],
 ) -> None:
-    """Write what `_paired` returns: arrays that a kernel returns cost more than its work."""
+    """Write what `pair` returns: arrays that a kernel returns cost more than its work."""
     width = samples.shape[1]
     values[:] = np.nan
     found[:] = _NONE

@@ -17,6 +17,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
+from izmp_dynamics.signals.samples import Samples
 
 MEMORY = 100
 """Stamps that the line is laid through."""
@@ -45,7 +46,6 @@ _LAST, _PERIOD, _AGE, _COUNT, _HISTORY = range(5)
 many stamps are remembered; and where those begin, up to twice `MEMORY`."""
 
 _RESTORED = Fault(Reason.STAMP_RESTORED)
-_NEITHER = np.empty(0, dtype=np.int64)
 
 
 class PublisherClock:
@@ -64,78 +64,72 @@ class PublisherClock:
     def __init__(self, width: int) -> None:
         self.faults: Faults = Counter()
         self.latest = self.scatter = self.bound = 0.0
-        self._none = (_NEITHER, np.empty((0, width)))
+        self._none = Samples.empty(width)
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples; what was counted stays."""
         self._state = np.zeros(_HISTORY + 2 * MEMORY, dtype=np.int64)
-        self._run: list[int] = []
-        self._rows: list[Array] = []
+        self._run: list[Samples] = []
         self._released = 0  # stamp of the sample before those that wait [ns]
 
-    def push(self, stamps: Stamps, values: Array) -> tuple[Stamps, Array]:
-        """Take samples in the order of arrival; return those whose stamps are known by now.
-
-        Args:
-            stamps: (T,) [ns].
-            values: (T, width).
-        """
-        begin = 0 if self._run else _follow(stamps, self._state)
-        if begin == len(stamps):
-            return stamps, values
-        parts = [(stamps[:begin], values[:begin])]
-        while begin < len(stamps):
-            parts += self._judge(int(stamps[begin]), values[begin : begin + 1])
+    def push(self, samples: Samples) -> Samples:
+        """Take samples in the order of arrival; return those whose stamps are known by now."""
+        begin = 0 if self._run else _follow(samples.stamps, self._state)
+        if begin == len(samples):
+            return samples
+        parts = [samples.select(slice(begin))]
+        while begin < len(samples):
+            parts += self._judge(samples.select(slice(begin, begin + 1)))
             begin += 1
             if not self._run:
-                end = begin + _follow(stamps[begin:], self._state)
-                parts.append((stamps[begin:end], values[begin:end]))
+                end = begin + _follow(samples.stamps[begin:], self._state)
+                parts.append(samples.select(slice(begin, end)))
                 begin = end
-        return self._joined(parts)
+        return Samples.joined(parts)
 
-    def flush(self) -> tuple[Stamps, Array]:
+    def flush(self) -> Samples:
         """Return the samples that wait, at the end of the stream or before a pause."""
-        return self._joined(self._close())
+        return Samples.joined([self._none, *self._close()])
 
-    def _judge(self, stamp: int, row: Array) -> list[tuple[Stamps, Array]]:
+    def _judge(self, one: Samples) -> list[Samples]:
         """Judge a sample that does not follow regularly."""
         last, period = self._state[: _PERIOD + 1].tolist()
+        stamp = int(one.stamps[0])
         step = stamp - last
         if self._run:
             if 0 <= 2 * step < period and len(self._run) < LONGEST_BURST:
-                self._hold(stamp, row)
+                self._hold(one)
                 return []
-            return [*self._close(), self.push(np.array([stamp]), row)]
+            return [*self._close(), self.push(one)]
         if period and 2 * step > 3 * period and step < LONGEST_BURST * period:
             self._released = last
-            self._hold(stamp, row)
+            self._hold(one)
             return []
         if step < 0 or step >= LONGEST_BURST * period:  # another time: reset
             self.reset()
             _remember(stamp, self._state)
         self._state[_LAST] = stamp
-        return [(np.array([stamp]), row)]
+        return [one]
 
-    def _hold(self, stamp: int, row: Array) -> None:
-        self._run.append(stamp)
-        self._rows.append(row.copy())
-        self._state[_LAST] = stamp
+    def _hold(self, one: Samples) -> None:
+        self._run.append(Samples(one.stamps, one.values.copy()))
+        self._state[_LAST] = one.stamps[0]
 
-    def _close(self) -> list[tuple[Stamps, Array]]:
+    def _close(self) -> list[Samples]:
         """Release the samples that follow a gap, with the stamps of the clock if they fill it."""
         if not self._run:
             return []
-        stamps, rows = np.array(self._run), np.concatenate(self._rows)
-        self._run, self._rows = [], []
-        restored = self._restored(stamps)
-        used = stamps if restored is None else restored
-        if restored is not None or len(stamps) == 1:
+        run = Samples.joined(self._run)
+        self._run = []
+        restored = self._restored(run.stamps)
+        used = run.stamps if restored is None else restored
+        if restored is not None or len(used) == 1:
             for stamp in used.tolist():
                 _remember(stamp, self._state)
             _look(self._state)
         self._state[_LAST] = used[-1]
-        return [(used, rows)]
+        return [Samples(used, run.values)]
 
     def _restored(self, stamps: Stamps) -> Stamps | None:
         """Ticks of the clock for a burst; None if they do not fit the gap before it."""
@@ -168,15 +162,6 @@ class PublisherClock:
         self.scatter = max(self.scatter, scatter / NANOSECONDS)
         self.bound = max(self.bound, float(np.abs(distances[on_time]).max()) / NANOSECONDS)
         return np.asarray(line + history[0])
-
-    def _joined(self, parts: list[tuple[Stamps, Array]]) -> tuple[Stamps, Array]:
-        parts = [part for part in parts if len(part[0])]
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            return self._none
-        stamps, values = zip(*parts, strict=True)
-        return np.concatenate(stamps), np.concatenate(values)
 
 
 @kernel

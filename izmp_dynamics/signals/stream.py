@@ -132,17 +132,14 @@ class SampleStream:
             ShapeError: if they have another width.
         """
         samples.check_width(self.signal, self._width)
-        stamps, values = samples.stamps, samples.values
-        if not len(stamps):
+        if not len(samples):
             return samples
         self.received = True
-        if self.clock is not None:
-            stamps, values = self.clock.push(stamps, values)
-        return self._admit(stamps, values)
+        return self._admit(samples if self.clock is None else self.clock.push(samples))
 
-    def _admit(self, stamps: Stamps, values: Array) -> Samples:
-        room = self._room(len(stamps))
-        used = self._gate.admit(stamps, values, room)
+    def _admit(self, samples: Samples) -> Samples:
+        room = self._room(len(samples))
+        used = self._gate.admit(samples.stamps, samples.values, room)
         if self._gate.overtaken and self._is_direct:
             self.buffer.keep_overtaken(self._gate.overtaken)
         self.buffer.expect(self._gate.pending)
@@ -168,7 +165,7 @@ class SampleStream:
         """
         parts = []
         if self.clock is not None:
-            parts.append(self._admit(*self.clock.flush()))
+            parts.append(self._admit(self.clock.flush()))
         for _ in range(2):  # what the period is learned from may wait as well
             room = self._room(0)
             parts.append(self._take(room, self._gate.flush(room), final))
@@ -189,9 +186,10 @@ class SampleStream:
         """Give the values at decided instants (K,) [ns]; count those it lacks."""
         return self.count_paired(self.buffer.at(instants))
 
-    def count_paired(self, paired: Paired) -> Paired:
-        """Count the instants without a value and those that were interpolated."""
-        return paired.count_missing(self._faults)
+    def count_paired(self, paired: Paired, rows: Flags | slice = slice(None)) -> Paired:
+        """Count, of some instants, those without a value and those that were interpolated."""
+        paired.count_missing(self._faults, rows)
+        return paired
 
     @property
     def was_stuck(self) -> bool:
