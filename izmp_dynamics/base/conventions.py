@@ -16,6 +16,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Stamps = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 GRAVITY = 9.80665
 """Standard gravity [m/s²]; a robot file may state another value."""

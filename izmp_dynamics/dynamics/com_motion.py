@@ -8,9 +8,8 @@ centre of mass less that of the touching point is the one against the ground.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.conventions import Array, Flags, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import Vector, add, cross, dot, rotate, scale, store, vector
 from izmp_dynamics.dynamics.kernels import MOTION, carry_velocity, linear_momentum
@@ -51,7 +50,7 @@ class ComMotion:
 
     def batch(
         self, angular_velocity: Array, q: Array, qd: Array, qdd: Array, corners: Array,
-        foot: Indices, up: Array, loaded: npt.NDArray[np.bool_], forces: Array,
+        foot: Indices, up: Array, loaded: Flags, forces: Array,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Evaluate T instants.
 
@@ -93,7 +92,7 @@ def _evaluate(
     corners: Array,
     foot: Indices,
     up: Array,
-    loaded: npt.NDArray[np.bool_],
+    loaded: Flags,
     forces: Array,
     com: Array,
     velocity: Array,
@@ -158,7 +157,7 @@ def _move(
 
 
 @kernel
-def _weigh(loaded: npt.NDArray[np.bool_], forces: Array, weights: Array) -> float:
+def _weigh(loaded: Flags, forces: Array, weights: Array) -> float:
     """Write the weights (F,) of the feet, 0 for one in the air; return their sum."""
     known, total = np.isfinite(forces).all(), 0.0
     for f in range(len(loaded)):

@@ -28,15 +28,12 @@ the logarithm of its speed and its share. It judges by the same evidence without
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Indices
+from izmp_dynamics.base.conventions import Array, Flags, Indices
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, dot, scale, store, vector
 from izmp_dynamics.stability.ground_plane import SAME_HEIGHT
 from izmp_dynamics.stability.support_polygon import level_axes
-
-Flags = npt.NDArray[np.bool_]
 
 SHORTEST_PHASE = 0.1
 """No foot stands or swings for less [s]."""

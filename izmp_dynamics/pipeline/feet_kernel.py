@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import Array, Indices, frozen
+from izmp_dynamics.base.conventions import Array, Flags, Indices, frozen
 from izmp_dynamics.base.kernel import inlined, kernel
 from izmp_dynamics.base.vectors import add, cross, dot, rotate, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.kernels import ROOT, WORK, mr_ad
@@ -19,8 +19,6 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.stability.clearance import is_point
 from izmp_dynamics.stability.ground_plane import Soles, level_normal, stand
 from izmp_dynamics.stability.support_polygon import level_axes
-
-Flags = npt.NDArray[np.bool_]
 
 PASSES = 3
 """So often the plane through balls is found anew: one is enough for balls of one size."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps, all_finite
+from izmp_dynamics.base.conventions import Array, Flags, Stamps, all_finite
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import matrices_from_quaternions
-from izmp_dynamics.pipeline.joints import Flags, JointGroup, JointStage
+from izmp_dynamics.pipeline.joints import JointGroup, JointStage
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.world import WorldStage, WorldState

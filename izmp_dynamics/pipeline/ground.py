@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import Array, Indices, all_finite
+from izmp_dynamics.base.conventions import Array, Flags, Indices, all_finite
 from izmp_dynamics.base.errors import SensingError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
@@ -120,7 +120,7 @@ def _judge(
     minimum_force: float,
     corners: Array,
     foot: Indices,
-    loaded: npt.NDArray[np.bool_],
+    loaded: Flags,
     points: Array,
     distances: Array,
 ) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.model.robot_file import RobotFile
@@ -35,7 +35,6 @@ LEARNED_TIME = 0.5
 _MOST_LEARNED = 10_000
 _RATE_MESSAGES = 100
 _HELD_UP = Fault(Reason.STAMP_HELD_UP)
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

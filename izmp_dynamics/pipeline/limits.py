@@ -5,9 +5,8 @@ is to show. Only what no sensor of the kind can read is left out. `clock` does s
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 
 LARGEST_JOINT_POSITION = 1e4
 """[rad] or [m]; 1600 turns of a wheel."""
@@ -31,7 +30,7 @@ LARGEST_LOAD = 100.0
 """Force and moment of a foot as a multiple of the robot's weight in N and N·m."""
 
 
-def too_large(values: Array, largest: Array | float) -> npt.NDArray[np.bool_]:
+def too_large(values: Array, largest: Array | float) -> Flags:
     """(T,) which samples (T, m) hold a finite number larger than `largest`, one or (m,)."""
     numbers = np.isfinite(values) & (np.abs(values) > largest)
     return np.asarray(numbers.any(axis=1))

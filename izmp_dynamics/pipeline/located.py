@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.vectors import add, cross, rotate_back, scale, store, vector
 from izmp_dynamics.dynamics.ir_md import IrMd, Momentum
@@ -16,7 +16,6 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.stages import Stages
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.stage import Stage, decided
 from izmp_dynamics.signals.stream import LEARNED_STEPS
 

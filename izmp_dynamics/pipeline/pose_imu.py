@@ -13,12 +13,11 @@ from collections import deque
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import from_matrices, matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Streams
 

@@ -4,9 +4,8 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Flags, Stamps
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.model.method import AngularAcceleration
@@ -178,7 +177,7 @@ class RootStage(Stage):
             forces[:, k + 1] = stream.at(instants).values
         return self.array.solve(instants, paired.values, self._root_R_imu, forces)
 
-    def without_stuck(self, state: RootState, moving: npt.NDArray[np.bool_]) -> RootState:
+    def without_stuck(self, state: RootState, moving: Flags) -> RootState:
         """Leave out the instants at which the IMU is stuck while the robot moves (K,)."""
         if not self.imu.was_stuck:
             return state
@@ -191,7 +190,7 @@ class RootStage(Stage):
         known = (np.where(rows[:, None], np.nan, part) for part in parts)
         return RootState(state.stamps, *known)
 
-    def angular_velocity(self, instants: Stamps, moving: npt.NDArray[np.bool_]) -> Array:
+    def angular_velocity(self, instants: Stamps, moving: Flags) -> Array:
         """Give ω alone, (K, 3) in root axes [rad/s]; NaN where it is not known or stuck.
 
         Args:

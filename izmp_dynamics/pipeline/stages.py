@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Flags, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.base.faults import Faults
 from izmp_dynamics.pipeline.feet import FeetStage
@@ -25,7 +25,6 @@ from izmp_dynamics.pipeline.world import WorldStage
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
 from izmp_dynamics.signals.clock import Clocks
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples, Signals
 from izmp_dynamics.signals.stage import PATIENCE, Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
@@ -242,7 +242,7 @@ class UnloadedFeet:
         return known
 
 
-def _last_run(stamps: Stamps, flags: npt.NDArray[np.bool_], reach: int) -> Indices:
+def _last_run(stamps: Stamps, flags: Flags, reach: int) -> Indices:
     """Indices of the last of (K,) flags that are set one after the other, without a gap [ns]."""
     rows = np.flatnonzero(flags)
     breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(stamps[rows]) > reach))

@@ -6,10 +6,9 @@ Only IR-MD, level ground ('gravity') and the views need it; MR-AD never sees any
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Flags, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.rotations import turned
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
@@ -17,7 +16,6 @@ from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
 from izmp_dynamics.sensing.odometry_covariance import OdometryNoise
 from izmp_dynamics.signals.buffer import SampleBuffer
-from izmp_dynamics.signals.repeats import Flags
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
@@ -215,7 +213,7 @@ class WorldStage(Stage):
     def evaluate(
         self,
         instants: Stamps,
-        counted: npt.NDArray[np.bool_] | slice = slice(None),
+        counted: Flags | slice = slice(None),
         moving: Flags | None = None,
     ) -> WorldState:
         """Give pose and velocity of the root at decided instants.

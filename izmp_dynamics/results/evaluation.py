@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.columns import Columns
-from izmp_dynamics.base.conventions import Array, Indices, Stamps, seconds
+from izmp_dynamics.base.conventions import Array, Flags, Indices, Stamps, seconds
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.base.finding import Finding
@@ -47,9 +47,9 @@ class Track:
     margin: Array
 
     @property
-    def valid(self) -> npt.NDArray[np.bool_]:
+    def valid(self) -> Flags:
         """(K,) whether there is a point at the instant; where False, `point` is NaN."""
-        valid: npt.NDArray[np.bool_] = np.isfinite(self.point.sum(axis=1))
+        valid: Flags = np.isfinite(self.point.sum(axis=1))
         return valid
 
 
@@ -80,7 +80,7 @@ class Foot:
     name: str
     sole: Array
     normal_force: Array
-    loaded: npt.NDArray[np.bool_]
+    loaded: Flags
     axes: Array | None = None
     sensor: Array | None = None
     normal_only: bool = False
@@ -222,8 +222,8 @@ class Evaluation:
     link: LinkPoses | None = None
     up: Array | None = None
     fall_probability: Array | None = None
-    fall_alarm: npt.NDArray[np.bool_] | None = None
-    fall_assumed: npt.NDArray[np.bool_] | None = None
+    fall_alarm: Flags | None = None
+    fall_assumed: Flags | None = None
     begins: bool = True
     filtering: str = ''
     filter_bandwidth: float = math.inf

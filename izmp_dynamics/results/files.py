@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.base.conventions import Array, Stamps, unused_name
+from izmp_dynamics.base.conventions import Array, Flags, Stamps, unused_name
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.rotations import quaternions_of_matrices
 from izmp_dynamics.files.place import TAKEN, Obstacle, Place
@@ -236,7 +235,7 @@ class ResultWriter:
             if some.any():
                 self._write_transforms('/tf', results.stamps[some], self._tree(results, some))
 
-    def _tree(self, results: Evaluated, rows: npt.NDArray[np.bool_]) -> dict[_Link, Array]:
+    def _tree(self, results: Evaluated, rows: Flags) -> dict[_Link, Array]:
         """Return (parent, child) → (K, 7) poses at instants of which all or none are located."""
         link_poses = np.moveaxis(self.links.poses(results.joints.positions[rows]), 1, 0)
         poses = dict(zip(self.links.moving, link_poses, strict=True))

@@ -10,10 +10,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.bags.batch import RawMessages
-from izmp_dynamics.base.conventions import Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import Array, Flags, Stamps, finite_rows
 from izmp_dynamics.base.rotations import quaternions_of_matrices, rotated_back
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench, external_wrench
 from izmp_dynamics.estimation.push import points_on_lines
@@ -56,18 +55,18 @@ class Topic:
     frame: Literal['root', 'world', 'ground', 'points', 'link', '']
     fields: tuple[str, ...]
     values: Callable[[Evaluated, Rig], Values | None]
-    rows: Callable[[Evaluated], npt.NDArray[np.bool_]] | None = None
+    rows: Callable[[Evaluated], Flags] | None = None
     like: Callable[[Any], Mapping[str, Any]] = lambda robot: {}
     of_world: bool = False
     part: str = 'verdict'
     of_robot: Callable[[RobotFile], bool] = lambda robot: True
 
-    def known(self, results: Evaluated, values: Values) -> npt.NDArray[np.bool_]:
+    def known(self, results: Evaluated, values: Values) -> Flags:
         """(K,) which instants have a message."""
         if self.rows is not None:
             return self.rows(results)
         finite = [np.isfinite(each).reshape(len(each), -1).all(axis=1) for each in values]
-        known: npt.NDArray[np.bool_] = np.logical_and.reduce(finite)
+        known: Flags = np.logical_and.reduce(finite)
         return known
 
     def read(self, messages: RawMessages) -> tuple[Stamps, Array]:
@@ -219,11 +218,11 @@ def _measures_whole_wrench(robot: RobotFile) -> bool:
     return bool(wrenches) and all(wrench and not wrench.normal_only for wrench in wrenches)
 
 
-def _alarm_stated(results: Evaluated) -> npt.NDArray[np.bool_]:
+def _alarm_stated(results: Evaluated) -> Flags:
     """Where the fall alarm is known; while it is raised, also where it is not."""
     fall = results.fall
     assert fall is not None
-    stated: npt.NDArray[np.bool_] = np.isfinite(fall.probability) | fall.alarm
+    stated: Flags = np.isfinite(fall.probability) | fall.alarm
     return stated
 
 
@@ -286,7 +285,7 @@ def _of_fusion(name: str, quantity: str) -> tuple[Topic, Topic]:
             return None
         return (getattr(results.fused, f'{quantity}covariance').reshape(-1, 36),)
 
-    def rows(results: Evaluated) -> npt.NDArray[np.bool_]:
+    def rows(results: Evaluated) -> Flags:
         assert results.fused is not None
         known = np.isfinite(results.fused.external[:, 0])
         return np.asarray(results.fused.changes & known)

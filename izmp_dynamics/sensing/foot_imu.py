@@ -6,9 +6,8 @@ of the sensor and the rocking of the foot.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.base.kernel import kernel
 
 LONGEST_MEMORY = 0.5
@@ -46,7 +45,7 @@ def foot_tilt(
 
 
 @kernel
-def _directions(force: Array, calm: npt.NDArray[np.bool_], memory: int) -> Array:
+def _directions(force: Array, calm: Flags, memory: int) -> Array:
     """(T, 3) direction of the mean over the latest calm samples, at most `memory` of them.
 
     Summed anew at every instant, so that a window of a log gives the numbers of the whole log.

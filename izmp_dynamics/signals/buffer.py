@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, all_finite
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps, all_finite
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.stamps import nanoseconds
@@ -48,13 +48,11 @@ class Paired(NamedTuple):
     found: npt.NDArray[np.int8]
 
     @property
-    def valid(self) -> npt.NDArray[np.bool_]:
+    def valid(self) -> Flags:
         """(K,) whether there is a value."""
         return self.found != _NONE
 
-    def count_missing(
-        self, faults: Faults, rows: npt.NDArray[np.bool_] | slice = slice(None)
-    ) -> None:
+    def count_missing(self, faults: Faults, rows: Flags | slice = slice(None)) -> None:
         """Count, of some instants, those without a value and those that were interpolated."""
         if self.found is not _CERTAIN:
             counts = np.bincount(self.found[rows], minlength=3).tolist()

@@ -7,9 +7,8 @@ from `STUCK_AFTER` on the signal is stuck, and has no value until it changes aga
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Flags, Stamps
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.stamps import nanoseconds
 
@@ -27,8 +26,6 @@ FOREVER = 1 << 62
 
 LONGEST_STEP = nanoseconds(10.0)
 """No sample is so much later than the one before that a quotient reaches across [ns]."""
-
-Flags = npt.NDArray[np.bool_]
 
 BEFORE, SINCE, OPEN, COUNT = range(4)
 """The state: stamps of the newest two samples that did not repeat the one before [ns], whether

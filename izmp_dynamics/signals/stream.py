@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.signals.buffer import Paired, SampleBuffer, reach_of
@@ -12,7 +12,7 @@ from izmp_dynamics.signals.correction import NO_CORRECTION, Correction
 from izmp_dynamics.signals.gate import Gate, Rows
 from izmp_dynamics.signals.matched_filter import check_half_width, matched_stream
 from izmp_dynamics.signals.publisher_clock import PublisherClock
-from izmp_dynamics.signals.repeats import Flags, StuckLog
+from izmp_dynamics.signals.repeats import StuckLog
 from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.signals.stream_filter import DelayedFilter, lag_compensation

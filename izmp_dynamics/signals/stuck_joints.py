@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Flags, Stamps
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.signals.repeats import (
     ALIVE,
     FOREVER,
     MOST_SPANS,
     STUCK_AFTER,
-    Flags,
     StuckSpans,
 )
 from izmp_dynamics.signals.samples import Samples
