@@ -42,7 +42,7 @@ def judged(positions, pieces=7, asleep=slice(0), late=0):
 
 
 def stuck_rows(gate, joint=0):
-    return np.flatnonzero(gate.stuck_at(STAMPS)[:, joint]).tolist()
+    return np.flatnonzero(gate.spans.stuck_at(STAMPS, around=True)[:, joint]).tolist()
 
 
 @pytest.mark.parametrize('late', [0, 30])

@@ -62,8 +62,8 @@ class JointStage:
         robot: its file; the filter of the positions is between the gates and the quotients.
         groups: the groups, the one that sets the instants first; None: learned.
         patience: an instant does not wait for a group that is behind by more [s].
-        evidence: signals that show whether the robot moves while joints repeat their positions,
-            as `show_motion` takes them; without any, no joint is said to be stuck.
+        evidence: signals that show whether the robot moves while joints repeat their positions;
+            without any, no joint is said to be stuck.
         relearn: whether further joints become groups when they appear, and all are learned again
             when their rate changed, as a running system needs it; else such joints are held at
             zero and counted.
@@ -71,6 +71,7 @@ class JointStage:
     Attributes:
         groups: joints that are published together; empty while that is being learned.
         clocks: of the publishers of the groups; empty if the stamps are used as they are.
+        evidence: of the motion of the robot, by those signals.
         stuck_times: times in which joints were stuck.
         stuck_joints: which ones.
 
@@ -98,7 +99,7 @@ class JointStage:
         self._stages: tuple[ActuatorDifferentiator, ...] = ()
         self.clocks: tuple[PublisherClock, ...] = ()
         self.stuck_times, self.stuck_joints = StuckLog(), frozenset[str]()
-        self._evidence = MotionEvidence(evidence)
+        self.evidence = MotionEvidence(evidence)
         self._gates: tuple[StuckJoints, ...] = ()
         self._last: int | None = None
         self._due: int | None = None
@@ -122,7 +123,7 @@ class JointStage:
         self._faults = self.faults
         self._stages = ()
         self._gates = ()
-        self._evidence.reset()
+        self.evidence.reset()
         self.clocks = ()
         self.groups = ()
         self._held_up: list[tuple[int, int]] = []
@@ -165,10 +166,6 @@ class JointStage:
         self._learning = self._learning.select(slice(-_MOST_LEARNED, None))
         return learned
 
-    def show_motion(self, signal: str, samples: Samples) -> None:
-        """Take samples of a signal that shows whether the robot moves; others are ignored."""
-        self._evidence.see(signal, samples)
-
     def settle(self) -> JointKinematics:
         """Return the instants that waited for evidence of motion.
 
@@ -205,12 +202,12 @@ class JointStage:
         self._last, self._due = int(stamps[-1]), None
         stuck, repeated = np.zeros((2, len(stamps)), dtype=np.bool_)
         for group, gate in zip(self.groups, self._gates, strict=True):
-            if not gate.was_stuck:
+            if not gate.spans.any:
                 continue
-            joints = gate.stuck_at(stamps) & selected[:, None]
+            joints = gate.spans.stuck_at(stamps, around=True) & selected[:, None]
             if joints.any():
                 stuck |= joints.any(axis=1)
-                repeated |= stuck & gate.repeated_at(stamps).any(axis=1)
+                repeated |= stuck & gate.spans.stuck_at(stamps, filtered=False).any(axis=1)
                 columns = np.array(group.columns)[joints.any(axis=0)].tolist()
                 self.stuck_joints |= {self.model.joint_names[column] for column in columns}
         if stuck.any():
@@ -289,7 +286,7 @@ class JointStage:
             self._others.append(other)
         self.groups, self._stages = (*self.groups, group), (*self._stages, stage)
         spread = filter_spread(half_width, group.period) or stage.window // 2 * group.period
-        gate = StuckJoints(group.period, width, self._evidence, (spread, spread))
+        gate = StuckJoints(group.period, width, self.evidence, (spread, spread))
         self._gates = (*self._gates, gate)
         if self.robot.joints.stamps == 'publisher_clock':
             self.clocks = (*self.clocks, PublisherClock(width))
@@ -381,9 +378,10 @@ class JointStage:
         self._pending = JointKinematics.joined([self._pending, kinematics])
 
     def _without_stuck(self, group: int, kinematics: JointKinematics) -> JointKinematics:
-        if not self._gates[group].was_stuck:
+        spans = self._gates[group].spans
+        if not spans.any:
             return kinematics
-        wrong = self._gates[group].stuck_at(kinematics.stamps)
+        wrong = spans.stuck_at(kinematics.stamps, around=True)
         if not wrong.any():
             return kinematics
         parts = (kinematics.positions, kinematics.velocities, kinematics.accelerations)

@@ -180,7 +180,7 @@ class Stages:
             if not len(admitted.stamps) or unwanted:
                 continue
             if signal in self._shows_motion:
-                self.joints.show_motion(signal, admitted)
+                self.joints.evidence.see(signal, admitted)
             self._entrances[signal][1](admitted)
 
     def _made_entrances(self) -> dict[str, Entrance]:
@@ -231,7 +231,7 @@ class Stages:
 
     def _push_derived(self, samples: Samples) -> None:
         """Take samples of an IMU that the pose stands for."""
-        self.joints.show_motion('imu', samples)
+        self.joints.evidence.see('imu', samples)
         self.root.push_imu(samples)
 
     # ---- What has been learned and found ------------------------------------------------------

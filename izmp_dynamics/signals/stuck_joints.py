@@ -147,6 +147,9 @@ class StuckJoints:
         width: number of joints.
         evidence: of the robot's motion.
         reach: how far a value is spread towards earlier and later instants [s].
+
+    Attributes:
+        spans: times in which joints were stuck.
     """
 
     def __init__(
@@ -156,7 +159,7 @@ class StuckJoints:
         self._period = period
         self._longest = nanoseconds(max(STUCK_AFTER, 5.0 * period))
         self._evidence = evidence
-        self._spans = StuckSpans(reach, width)
+        self.spans = StuckSpans(reach, width)
         self._stop: _Stop | None = None
         self._queue = Samples.empty(width)
         self._seen = 0  # messages of the queue that have been looked at
@@ -189,19 +192,6 @@ class StuckJoints:
             self._seen = 0
             parts.append(self._passed())
         return Samples.joined(parts)
-
-    def stuck_at(self, instants: Stamps) -> Flags:
-        """(K, n) at which instants [ns] which are stuck, or derived from such positions."""
-        return self._spans.stuck_at(instants, around=True)
-
-    def repeated_at(self, instants: Stamps) -> Flags:
-        """(K, n) at which instants [ns] the positions themselves are stuck."""
-        return self._spans.stuck_at(instants, filtered=False)
-
-    @property
-    def was_stuck(self) -> bool:
-        """Whether joints were ever stuck."""
-        return self._spans.any
 
     @property
     def waits(self) -> bool:
@@ -240,7 +230,7 @@ class StuckJoints:
     def _follow(self, samples: Samples, least: int | None = None) -> int:
         """Follow messages up to one with which `least` joints stop; return how many."""
         count = _until_stop(samples.values, self._state, least or self._width + 1)
-        self._spans.see(samples.stamps[:count])
+        self.spans.see(samples.stamps[:count])
         return count
 
     def _stop_at(self, positions: Array) -> _Stop | None:
@@ -249,7 +239,7 @@ class StuckJoints:
         _, _, step, drift, size = self._state[:, stopped]
         abrupt = np.abs(step).sum() >= SLOWED * size.sum()
         if abrupt and np.abs(drift).max() > MOVES * self._period:
-            return _Stop(stopped, self._spans.since)
+            return _Stop(stopped, self.spans.since)
         return None
 
     def _judge(self, stop: _Stop, final: bool = False) -> bool:
@@ -258,7 +248,7 @@ class StuckJoints:
         changed = self._evidence.changed(begin, stop.due)
         if changed:
             stop.stuck = True
-            self._spans.begin(stop.joints)
+            self.spans.begin(stop.joints)
         elif changed is not None or final:
             self._release(stop)
         return changed is not None or final
