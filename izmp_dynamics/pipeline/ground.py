@@ -1,6 +1,5 @@
 """The ground under the robot at the instants of the joints: plane, loaded feet, its own frame."""
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Flags, Indices, all_finite
 from izmp_dynamics.base.errors import SensingError
-from izmp_dynamics.base.faults import Fault, Faults, Reason
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.base.kernel import kernel
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.robot_file import RobotFile
@@ -171,17 +170,7 @@ class GroundStage(Stage):
         }
         self.parts = tuple(self.imus.values())
         self._has_points = any(is_point(foot.polygon) for foot in rig.feet)
-        self._contradictions: defaultdict[str, Faults] = defaultdict(Counter)
         super().__init__(() if self.pose is None else (self.pose,), streams.patience)
-
-    @property
-    def faults(self) -> dict[str, Faults]:
-        """Signal → what could not be used, by reason."""
-        streams = (*self.streams, *(imu.stream for imu in self.imus.values()))
-        return {
-            stream.signal: stream.faults + self._contradictions[stream.signal]
-            for stream in streams
-        }
 
     def push_pose(self, samples: Samples) -> None:
         """Take poses (T, 7) of the ground, in the frame that its messages name."""
@@ -244,10 +233,9 @@ class GroundStage(Stage):
         placed = np.isfinite(plane.point).all(axis=1) & np.isfinite(up_in_root).all(axis=1)
         refused = placed & ~np.isfinite(plane.normal).all(axis=1)
         for k, sole in enumerate(self.rig.feet):
-            number = int(np.count_nonzero(refused & (foot == k)))
-            if number and sole.name in self.imus:
-                signal = self.imus[sole.name].stream.signal
-                self._contradictions[signal][Fault(Reason.IMU_CONTRADICTS)] += number
+            if sole.name in self.imus:
+                number = int(np.count_nonzero(refused & (foot == k)))
+                self.imus[sole.name].stream.count(Reason.IMU_CONTRADICTS, number)
 
     def _frame(self, joints: JointKinematics, world: WorldState) -> GroundFrame | None:
         """The ground's own frame, seen from the root; None if the ground is not that of one."""

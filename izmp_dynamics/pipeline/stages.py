@@ -247,13 +247,10 @@ class Stages:
         oriented = self.world.orientation
         faults = {
             **({} if self.given else {'joints': self.joints.faults}),
+            **{s.signal: s.faults for s in self._streams if s is not oriented.stream},
             'imu': self.root.imu_faults,
             'position': self.world.position_faults,
-            **{stream.signal: stream.faults for stream in self.root.accelerometers},
             **{unit.imu.signal: unit.imu_faults for unit in self.segments},
-            **{s.signal: s.faults for unit in self.segments for s in unit.accelerometers},
-            **{stream.signal: stream.faults for stream in self.feet.streams},
-            **self.ground.faults,
             **{result.signal: result.faults for result in self.first_results},
         }
         if 'ir_md' in self.computes or self.needs_world:
