@@ -112,6 +112,11 @@ class Located:
         self._clear()
         self.reset()
 
+    def _clear(self) -> None:
+        self.waiting = self._none
+        self._on_bus = self._worlds_on_bus = _NO_FLAGS
+        self._worlds = WorldState.unknown(0)
+
     def reset(self) -> None:
         """Difference anew, as instants were left out."""
         if self._ir_md is not None:
@@ -161,10 +166,6 @@ class Located:
     def is_empty(self) -> bool:
         """Whether all instants have been handed out."""
         return not (len(self.waiting) or len(self._worlds))
-
-    def _clear(self) -> None:
-        self.waiting, self._on_bus = self._none, _NO_FLAGS
-        self._worlds, self._worlds_on_bus = WorldState.unknown(0), _NO_FLAGS
 
     def _wrenches(self, joints: JointKinematics, world: WorldState, final: bool) -> Array:
         """Wrenches (K, 6) in the world at the first instants whose pose is known."""

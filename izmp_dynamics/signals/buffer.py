@@ -41,7 +41,7 @@ class Paired(NamedTuple):
 
     Attributes:
         values: (K, m); NaN where there is no value.
-        found: (K,) how: not at all, exactly, or interpolated.
+        found: (K,) 1 where there is one, 2 where it was interpolated; 0 where there is none.
     """
 
     values: Array
@@ -50,7 +50,7 @@ class Paired(NamedTuple):
     @property
     def valid(self) -> Flags:
         """(K,) whether there is a value."""
-        return self.found != _NONE
+        return np.asarray(self.found != _NONE)
 
     def count_missing(self, faults: Faults, rows: Flags | slice = slice(None)) -> None:
         """Count, of some instants, those without a value and those that were interpolated."""

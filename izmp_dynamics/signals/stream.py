@@ -255,7 +255,7 @@ class SampleStream:
 
     def _smoothed(self, samples: Samples) -> Samples:
         """Take what the filters hand out, but at the ends and at gaps."""
-        known = np.isfinite(samples.values).all(axis=1)
+        known = np.asarray(np.isfinite(samples.values).all(axis=1))
         if not known.all():
             samples = samples.select(known)
         self.buffer.append(samples.stamps, samples.values)

@@ -86,7 +86,7 @@ def lag_compensation(correction: Correction, width: int, reach: float) -> Delaye
         def at(instants: Stamps) -> Array:
             return pair(instants, all_stamps, all_values, reach).values
 
-        stamps, values = all_stamps[rows], all_values[rows].copy()
+        stamps, values = all_stamps[rows], np.array(all_values[rows])
         if delay:
             values[:, GYROSCOPE] = at(stamps + delay)[:, GYROSCOPE]
         if slope:
