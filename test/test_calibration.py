@@ -33,7 +33,7 @@ from izmp_dynamics.calibration.inertias import link_inertias
 from izmp_dynamics.calibration.parameters import LAG, LEAST_LAG, make_layout
 from izmp_dynamics.calibration.residuals import contacts, decide_contacts
 from izmp_dynamics.calibration.result import sentences
-from izmp_dynamics.calibration.segments import RATE, prepare, read_segments
+from izmp_dynamics.calibration.segments import prepare, read_segments
 from izmp_dynamics.calibration.solver import estimate
 from izmp_dynamics.check import check
 from izmp_dynamics.cli.main import main
@@ -662,7 +662,7 @@ def test_a_foot_without_load_on_the_ground_is_not_in_the_air(steps):
     assert both.any()
     count = len(instants)
     loads = (np.zeros(count), np.full(count, 270.0))
-    _, air = contacts(instants.soles, loads, 270.0, RATE)
+    _, air = contacts(instants.soles, loads, 270.0)
     assert not air[both].any()
 
 

@@ -19,8 +19,8 @@ from izmp_dynamics.calibration.inertias import (
     parameters_of,
     pseudo_inertia,
 )
-from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import GROUPS, make_layout
+from izmp_dynamics.calibration.residuals import ROWS_OF_BLOCK, Rows
 from izmp_dynamics.calibration.result import CalibrationResult, Estimate, render_html, sentences
 from izmp_dynamics.calibration.segments import RATE, cut_segments, read_segments
 from izmp_dynamics.calibration.solver import Blocks, Quadratic, scatter
@@ -92,8 +92,7 @@ def swings(drift, noise, count=6):
     random = np.random.default_rng(10)
     values = noise * np.repeat(random.normal(size=(count, 6)), 25, axis=0)
     values[:, 1] += drift * rows / RATE
-    nothing, ones = np.zeros(len(rows), dtype=np.intp), np.ones(len(rows))
-    return Rows('swing[left]', nothing, rows, ones, values)
+    return Rows(values, rows, np.ones(len(rows)), rows // ROWS_OF_BLOCK, 'swing[left]')
 
 
 def test_a_sensor_that_drifts_from_swing_to_swing_is_named():
@@ -202,7 +201,7 @@ def test_a_bag_without_a_knee_is_refused(corrupted, model):
 )
 def test_a_bias_within_its_uncertainty_is_called_so(value, text):
     group = 'accelerometer_bias'
-    bias = Estimate(f'imu.{group}.x', group, 'imu.rotation', 'm/s²', value, 0.011, 0.9, True)
+    bias = Estimate(f'imu.{group}.x', group, 'm/s²', 0.15, 'imu.rotation', value, 0.011, 0.9, True)
     (said,) = sentences(
         SimpleNamespace(accepted=True, effects=(), groups=(group,), estimates=(bias,))
     )

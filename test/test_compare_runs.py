@@ -15,10 +15,11 @@ from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.compare.publish import caveats
 from izmp_dynamics.compare.result import PHASES, Result, Series, align, load_results, sampled
 from izmp_dynamics.compare.table import (
+    HEADINGS,
+    numbers,
     of_all,
     of_strides,
     over_time,
-    rows_of,
 )
 from izmp_dynamics.pages.rendering import StoreError, write_files
 
@@ -52,9 +53,10 @@ def test_strides_of_different_length_are_one_gait_cycle():
     found = of_strides(*aligned.rows)
     np.testing.assert_allclose(found.mean, -5.0, atol=0.3)
     assert found.half.max() < 0.5
-    _, row = rows_of([first, second], alignment)
-    assert row.difference == pytest.approx(-5.0, abs=0.1)
-    assert row.count == 5
+    _, row = numbers([first, second], alignment).rows
+    of = dict(zip(HEADINGS, row, strict=True))
+    assert of['difference to the first'] == pytest.approx(-5.0, abs=0.1)
+    assert of['n'] == '5'
 
 
 def test_a_foot_of_another_name_has_the_same_sole_or_sensor():

@@ -138,7 +138,8 @@ Kind = TypeVar('Kind', bound='Record')
 class Record:
     """Base of dataclasses whose fields are arrays of K rows each, one row per instant.
 
-    Fields may also be such records, and dictionaries of arrays; others hold for all instants.
+    Fields may also be such records, and tuples or dictionaries of both; others hold for all
+    instants.
     """
 
     __match_args__: ClassVar[tuple[str, ...]]  # the names of the fields; a dataclass sets it
@@ -162,7 +163,9 @@ def _selected(part: Any, rows: Any) -> Any:
     if isinstance(part, Record):
         return part.select(rows)
     if isinstance(part, dict):
-        return {name: values[rows] for name, values in part.items()}
+        return {name: _selected(values, rows) for name, values in part.items()}
+    if type(part) is tuple and part and isinstance(part[0], Record | np.ndarray):
+        return tuple(_selected(values, rows) for values in part)
     return part[rows] if isinstance(part, np.ndarray) else part
 
 

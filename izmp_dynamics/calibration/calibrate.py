@@ -151,18 +151,15 @@ def best_candidate(
             raise CalibrationError(
                 'There is nothing to estimate: with the sensors of this robot, the chosen groups '
                 f'({", ".join(choice) or "none"}) are unobservable. Choose others.',
-                kind='nothing_to_estimate',
-                groups=choice,
-            )
+                kind='nothing_to_estimate', groups=choice,
+            )  # fmt: skip
 
-        def report(fraction: float, k: int = k) -> None:
-            progress(0.85 * (k + fraction) / len(choices))
+        def report(done: float, k: int = k) -> None:
+            progress((k + done) / len(choices))
 
         rivals = len(choices) > 1
         candidates.append(make_candidate(segments, layout, report, original, rivals))
-    best = finished(best_of(candidates), segments)
-    progress(1.0)
-    return best
+    return finished(best_of(candidates), segments)
 
 
 def _prepared(

@@ -37,8 +37,8 @@ from izmp_dynamics.calibration.held_out import (
     noise,
     worse,
 )
-from izmp_dynamics.calibration.linear import BLOCK
 from izmp_dynamics.calibration.parameters import LAG, LEAST_LAG, LEVEL, MATRIX_WIDTHS, Layout
+from izmp_dynamics.calibration.residuals import BLOCK, Flags
 from izmp_dynamics.calibration.segments import Instants
 from izmp_dynamics.calibration.solver import (
     Blocks,
@@ -50,8 +50,7 @@ from izmp_dynamics.calibration.solver import (
     scatter,
 )
 
-LEAST_INFO = 0.5
-"""A parameter with less information in the recording is left as it is [-]."""
+_LEAST_INFO = 0.5  # a parameter with less information in the recording is left as it is [-]
 
 MOTION_FOR_WIDTH = 2.0 * FOLDS * BLOCK
 """With less motion the parts that are held out have less than two blocks, and the widest prior of
@@ -60,8 +59,7 @@ calibration matrices, which says least, is used [s]."""
 MATRIX_GAIN = 0.9
 """A calibration matrix is used if it brings the held-out errors below this part [-]."""
 
-BETTER = 0.97
-"""Part of what they were that one of the held-out errors must fall below [-]."""
+_BETTER = 0.97  # part of what they were that one of the held-out errors must fall below [-]
 
 NEGLIGIBLE = 0.1
 """Part of what matters that does not decide between items of which one can replace another [-]."""
@@ -73,13 +71,9 @@ often missing in a URDF, and a shifted centre of mass looks like turned sensors 
 SIGNIFICANT = 0.9973
 """Probability with which an item is not zero, that of three standard deviations [-]."""
 
-DIFFERS = 1.0
-"""Deviations below which a number may as well be zero [-]."""
+_DIFFERS = 1.0  # deviations below which a number may as well be zero [-]
+_ALL = tuple(range(FOLDS))  # the parts of the motion
 
-ALL = tuple(range(FOLDS))
-"""The parts of the motion."""
-
-Flags = npt.NDArray[np.bool_]
 Items = Mapping[str, npt.NDArray[np.intp]]
 """Item → its columns: what is corrected together or not at all."""
 Parts = tuple[int, ...]
@@ -130,7 +124,7 @@ class Trial:
         """
         before, after = self.errors()
         ratios = after.against(before)
-        better = not self.nothing_needed or np.any(ratios < BETTER)
+        better = not self.nothing_needed or np.any(ratios < _BETTER)
         return bool(np.all(ratios <= WORSE) and better and not self.worse)
 
     @property
@@ -172,7 +166,7 @@ class Candidate(Choice):
     @property
     def unobservable(self) -> tuple[str, ...]:
         """Names of what was left alone since the recording does not show it."""
-        unknown = (self.info < LEAST_INFO) & ~self.layout.of_group(LEVEL)
+        unknown = (self.info < _LEAST_INFO) & ~self.layout.of_group(LEVEL)
         return tuple(self.layout.parameters[k].name for k in np.flatnonzero(unknown))
 
 
@@ -196,9 +190,13 @@ class Chooser:
         self.segments, self.layout, self.before = segments, layout, before
         self.solution, self.blocks = solution, solution.blocks
         self.parts = folds(segments)
-        self.judged: list[Judged] = []
         self.fit = functools.cache(self._fit)
         self._total = functools.cache(lambda parts: self._blocks(parts).total())
+
+    @functools.cached_property
+    def judged(self) -> list[Judged]:
+        """Residuals near the estimate on each part of the motion."""
+        return judge(self.segments, self.solution, self.parts)
 
     def trial(self, parts: Parts, choice: Choice) -> Trial:
         """Judge what these parts chose, on them; the rest of the motion has no part in it."""
@@ -208,7 +206,7 @@ class Chooser:
             not choice.corrected.any(),
         )
 
-    def predict(self, part: int, among: Parts = ALL) -> Squares:
+    def predict(self, part: int, among: Parts = _ALL) -> Squares:
         """Errors on a part of the motion by what the others among some parts chose and gave."""
         choice, x = self.fit(_without(among, part))
         return errors(self.segments, choice.layout, x, self.parts[part])
@@ -219,7 +217,7 @@ class Chooser:
         near = Quadratic.of(self._total(parts), choice.layout, self.solution.x)
         return choice, near.least(choice.free)
 
-    def priors(self, parts: Parts = ALL) -> Layout:
+    def priors(self, parts: Parts = _ALL) -> Layout:
         """The priors that predict these parts of the motion best, each from the others of them."""
         layout, x = self.layout, self.solution.x
         has_matrix = layout.of_group('ft_matrix').any()
@@ -237,7 +235,7 @@ class Chooser:
 
         return min(map(layout.with_matrix_width, MATRIX_WIDTHS), key=score)
 
-    def items(self, layout: Layout, parts: Parts = ALL) -> Choice:
+    def items(self, layout: Layout, parts: Parts = _ALL) -> Choice:
         """Leave alone what these parts of the motion do not tell, or do not need.
 
         Args:
@@ -247,11 +245,10 @@ class Chooser:
         solution = self.solution
         blocks = self._blocks(parts) if parts else self.blocks
         everything = np.ones(len(solution.x), dtype=np.bool_)
-        self.judged = self.judged or judge(self.segments, solution, self.parts)
         sigma = deviations(blocks, layout, solution, everything)
         sigma = np.hypot(sigma, _systematic(self.judged, layout))
         info = 1.0 - (sigma / layout.priors) ** 2
-        free = layout.of_group(LEVEL) | (info >= LEAST_INFO)
+        free = layout.of_group(LEVEL) | (info >= _LEAST_INFO)
         near = Quadratic.of(blocks.total(), layout, solution.x)
         sigma = np.maximum(sigma, scatter(blocks, layout, solution, everything))
         lag = [k for k, p in enumerate(layout.parameters) if p.name == LAG]
@@ -266,7 +263,7 @@ class Chooser:
 
     def _blocks(self, parts: Parts) -> Blocks:
         """The blocks of these parts of the motion, and of no motion at all."""
-        others = [labels_of(self.parts[part]) for part in ALL if part not in parts]
+        others = [labels_of(self.parts[part]) for part in _ALL if part not in parts]
         return self.blocks.without(np.concatenate([np.empty(0, np.int64), *others]))
 
 
@@ -299,30 +296,28 @@ def make_candidate(
     Args:
         segments: the recording.
         layout: what is estimated.
-        progress: called with the fraction that is done.
+        progress: called with the fraction of the estimation that is done.
         original: the recording before the mountings of sensors were changed, if they were.
         rivals: whether there are other candidates to choose from.
 
     Returns:
         The candidate with everything estimated; `finished` leaves alone what is not chosen.
     """
-    solution = estimate(segments, layout, progress=lambda f: progress(0.6 * f))
+    solution = estimate(segments, layout, progress=progress)
     for old, new in zip(original or segments, segments, strict=True):
         old.rest, old.air = new.rest, new.air
     nothing = np.zeros(len(layout.parameters))
     before = tuple(errors(original or segments, layout, nothing, p) for p in folds(segments))
-    parts = ALL if motion_time(segments) >= LEAST_MOTION else ()
+    parts = _ALL if motion_time(segments) >= LEAST_MOTION else ()
     chooser = Chooser(segments, layout, solution, before)
     priors = chooser.priors() if parts else layout
     if priors is not layout:
         solution = estimate(segments, priors, start=solution.x)
         chooser = Chooser(segments, layout, solution, before)
     choice = chooser.items(priors, parts)
-    progress(0.8)
     trial = chooser.trial(parts, choice) if parts else None
     subsets = [_without(parts, part) for part in parts if rivals]
     without = tuple(chooser.trial(others, chooser.fit(others)[0]) for others in subsets)
-    progress(1.0)
     return Candidate(**vars(choice), solution=solution, trial=trial, without=without)
 
 
@@ -336,7 +331,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
         return candidates[best]
     predicted = (
         trials[_best([candidate.without[part] for candidate in candidates])].predicted[part]
-        for part in ALL
+        for part in _ALL
     )
     trial = replace(trials[best], predicted=tuple(predicted))
     return replace(candidates[best], trial=trial)
@@ -378,7 +373,7 @@ def _vain(candidate: Candidate) -> Flags:
         for group in {candidate.layout.parameters[k].group for k in columns}:
             mine = columns[candidate.layout.of_group(group)[columns] & candidate.free[columns]]
             if group != 'ft_matrix':
-                vain[mine] = np.all(np.abs(x[mine]) < DIFFERS * candidate.sigma[mine])
+                vain[mine] = np.all(np.abs(x[mine]) < _DIFFERS * candidate.sigma[mine])
     return vain
 
 

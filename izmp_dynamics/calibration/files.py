@@ -32,9 +32,7 @@ ROBOT, URDF = 'robot.calibrated.yaml', 'robot.calibrated.urdf'
 HTML, JSON = 'report.html', 'report.json'
 NAMES = (ROBOT, URDF, HTML, JSON)
 
-DIGITS = 9
-"""Significant digits that are written."""
-
+_DIGITS = 9  # significant digits that are written
 MOMENTS = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2),
            'iyz': (1, 2)}  # fmt: skip
 """Names in a URDF → place in the tensor."""
@@ -148,7 +146,7 @@ def _matrix(wrench: FootWrench, rotation: Array, layout: Layout, x: Array, name:
 
 
 def _number(value: float) -> float:
-    return float(f'{value:.{DIGITS}g}')
+    return float(f'{value:.{_DIGITS}g}')
 
 
 def _numbers(values: Any) -> Any:

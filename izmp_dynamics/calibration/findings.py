@@ -9,29 +9,23 @@ import scipy.stats
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.calibration.choice import SIGNIFICANT, Candidate
 from izmp_dynamics.calibration.held_out import LEAST_MOTION, motion_time
-from izmp_dynamics.calibration.linear import Rows
 from izmp_dynamics.calibration.parameters import DEFAULT_GROUPS, LEVEL, Layout
-from izmp_dynamics.calibration.residuals import Terms, zmp_and_cop
+from izmp_dynamics.calibration.residuals import Rows, Terms, zmp_and_cop
 from izmp_dynamics.calibration.result import CalibrationResult, Effect, Estimate
 from izmp_dynamics.calibration.segments import RATE, RECORD_IMU, Instants
+from izmp_dynamics.calibration.solver import SEGMENT
 from izmp_dynamics.diagnosis.forces import GAP_TOLERANCE
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.pipeline.rig import Rig
 
-ENOUGH_MOTION = 10.0
-"""Less motion gets a remark [s]."""
+_ENOUGH_MOTION = 10.0  # less motion gets a remark [s]
 
 ENOUGH_FOR_MATRIX = 20.0
 """And less than this if calibration matrices come from it, 36 numbers for each sensor [s]."""
 
-ENOUGH_TURN = 45.0
-"""A robot that turns by less walks straight [°]."""
-
-ENOUGH_LEAN = 5.0
-"""A root that leans by less shows gravity in one direction only [°]."""
-
-LEAST_SWINGS = 4
-"""Fewer swings show no drift."""
+_ENOUGH_TURN = 45.0  # a robot that turns by less walks straight [°]
+_ENOUGH_LEAN = 5.0  # a root that leans by less shows gravity in one direction only [°]
+_LEAST_SWINGS = 4  # fewer swings show no drift
 
 LEAST_DRIFT = 0.01
 """Drift of the force over a recording, as part of the weight, from which on it is reported [-]."""
@@ -63,16 +57,12 @@ def result_of(
     """
     before, after = best.trial.errors() if best.trial else (None, None)
     estimates = tuple(
-        Estimate(p.name, p.group, p.item, p.unit, value, sigma, info, used and best.accepted)
-        for p, value, sigma, info, used in zip(
-            best.layout.parameters,
-            best.solution.x.tolist(),
-            best.sigma.tolist(),
-            best.info.tolist(),
-            best.corrected.tolist(),
-            strict=True,
+        Estimate(**vars(parameter), value=value, sigma=sigma, info=info, used=used)
+        for parameter, value, sigma, info, used in zip(
+            best.layout.parameters, best.solution.x.tolist(), best.sigma.tolist(),
+            best.info.tolist(), (best.corrected & best.accepted).tolist(), strict=True,
         )
-    )
+    )  # fmt: skip
     return CalibrationResult(
         bags=tuple(str(bag) for bag in bags),
         robot=model.name,
@@ -220,18 +210,18 @@ def remarks(
             'Do not rely on them for motion unlike that of the recording; --only '
             f'{",".join(DEFAULT_GROUPS)} leaves them out.'
         )
-    elif moving < ENOUGH_MOTION:
+    elif moving < _ENOUGH_MOTION:
         yield (
             f'The robot moves for only {moving:.1f} s. Twenty seconds of stepping would reduce '
             'the uncertainty.'
         )
-    if 'imu_rotation' in groups and (turn := _turn(segments)) < ENOUGH_TURN:
+    if 'imu_rotation' in groups and (turn := _turn(segments)) < _ENOUGH_TURN:
         yield (
             f'The robot turns by only {turn:.0f}°: a tilted floor cannot be distinguished from a '
             'tilted IMU. Let it turn about once while it walks.'
         )
     both = {'imu_rotation', 'accelerometer_bias'} <= groups
-    if both and (lean := _lean(segments)) < ENOUGH_LEAN:
+    if both and (lean := _lean(segments)) < _ENOUGH_LEAN:
         yield (
             f'The root leans by only {lean:.1f}°: tilt of the IMU and bias of the accelerometer '
             'can hardly be distinguished. Let it lean by 10° forwards and sideways.'
@@ -270,11 +260,11 @@ def drifts(rows: Sequence[Rows], weight: float) -> Iterator[str]:
         weight: of the robot [N].
     """
     for part in rows:
-        if part.kind != 'swing' or not len(part.row) or np.ptp(part.segment):
+        if part.kind != 'swing' or not len(part) or np.ptp(part.label // SEGMENT):
             continue
         ends = np.flatnonzero(np.diff(part.row) > 1) + 1
         swings = np.split(np.arange(len(part.row)), ends)
-        if len(swings) < LEAST_SWINGS:
+        if len(swings) < _LEAST_SWINGS:
             continue
         foot = part.name.removeprefix('swing[').removesuffix(']')
         times = np.array([part.row[rows].mean() / RATE for rows in swings])

@@ -37,11 +37,8 @@ from izmp_dynamics.pipeline.unloaded import EDGE
 from izmp_dynamics.signals.correction import offset_without
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, above, clearances
 
-CLEAR = 1.5
-"""The next best mounting must leave so many times the error of the best one."""
-
-ARM = 0.1
-"""A moment counts as its force at this distance [m]."""
+_CLEAR = 1.5  # the next best mounting must leave so many times the error of the best one
+_ARM = 0.1  # a moment counts as its force at this distance [m]
 
 MOST_TURN = np.radians(5.0)
 """The IMU may be turned by so much about each of its axes, which the steps must not show as
@@ -50,18 +47,14 @@ another mounting of a force sensor [rad]."""
 STEP = 1e-3
 """Of the difference quotients [rad]."""
 
-LEAST_ALONE = 1.0
-"""Time alone on the ground or in the air that is needed [s]."""
+_LEAST_ALONE = 1.0  # time alone on the ground or in the air that is needed [s]
 
 CUTOFFS = (10.0, 4.0)
 """Of the filter that all signals pass; where the first one leaves open how a sensor is turned, the
 slower motions decide [Hz]."""
 
-LONGEST = 60.0
-"""Time of a recording that is examined [s]."""
-
-LEAST_TIME = 0.3
-"""Time in the air from which on the offset of a foot is judged [s]."""
+_LONGEST = 60.0  # time of a recording that is examined [s]
+_LEAST_TIME = 0.3  # time in the air from which on the offset of a foot is judged [s]
 
 LEAST_OFFSET = 0.03
 """Reading without load, as part of the weight, from which on it is remarked on [-]."""
@@ -69,8 +62,7 @@ LEAST_OFFSET = 0.03
 LEAST_WEIGHT = 0.01
 """Weight of a link below the sensor that is noticed, as part of the weight of the robot [-]."""
 
-MOST_OFFSET = 0.5
-"""A larger one is none: the foot carries the robot [-]."""
+_MOST_OFFSET = 0.5  # a larger one is none: the foot carries the robot [-]
 
 VARIES = 0.3
 """A reading without load that differs by so much, in the median, while the foot swings or from
@@ -87,7 +79,7 @@ class Mounting:
     Attributes:
         rotation: (3, 3) frame_R_sensor.
         sign: 1 or −1.
-        error: root mean square of what it leaves unexplained, forces and moments over `ARM` [N].
+        error: root mean square of what it leaves unexplained, forces and moments over `_ARM` [N].
         next_best: that of the second best mounting [N].
         stated: that of the robot file's [N].
     """
@@ -101,12 +93,12 @@ class Mounting:
     @property
     def clear(self) -> bool:
         """Whether no other mounting explains the readings nearly as well."""
-        return self.next_best >= CLEAR * self.error
+        return self.next_best >= _CLEAR * self.error
 
     @property
     def refuted(self) -> bool:
         """Whether that of the robot file leaves clearly more unexplained."""
-        return self.stated >= CLEAR * self.error
+        return self.stated >= _CLEAR * self.error
 
     @property
     def is_turned(self) -> bool:
@@ -143,7 +135,7 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
     """Find how the sensor of a foot, of six axes, is turned; None if it is never alone."""
     expected, read, tilted = [], [], []
     alone = [_alone(instants, foot) for instants in segments]
-    if sum(np.count_nonzero(rows) for _, rows in alone) < LEAST_ALONE * RATE:
+    if sum(np.count_nonzero(rows) for _, rows in alone) < _LEAST_ALONE * RATE:
         return None
     for instants, (stands, rows) in zip(segments, alone, strict=True):
         trunk = instants.links[0]
@@ -190,7 +182,7 @@ def _unexplained(difference: Array, turns: Array) -> float:
 
     `turns` (T, 6, 3) is what a turn of the IMU about each axis adds to what the motion requires.
     """
-    unit = np.repeat([1.0, ARM], 3)
+    unit = np.repeat([1.0, _ARM], 3)
     left = (difference - difference.mean(axis=0)) / unit
     J = (turns - turns.mean(axis=0)) / unit[:, None]
     q, r = np.linalg.qr(J.reshape(-1, 3))
@@ -237,7 +229,7 @@ def _mounting_sentence(foot: str, found: Mounting | None) -> str:
         )
     left = (
         f'leaves {found.error:.1f} N of what the motion requires unexplained (moments over '
-        f'{ARM:g} m), the next best mounting {found.next_best:.1f} N'
+        f'{_ARM:g} m), the next best mounting {found.next_best:.1f} N'
     )
     if found.clear:
         how = found.against_stated if found.refuted else 'is mounted as stated'
@@ -292,7 +284,7 @@ def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) ->
 
 def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
     """The segments up to the longest time that is examined."""
-    left = LONGEST
+    left = _LONGEST
     for part in parts:
         if left > 0.0:
             end = min(part.end, part.begin + round(left * 1e9))
@@ -348,12 +340,12 @@ def _unloaded(
         hanging.append(below[rows, :3])
         ups.append(np.einsum('tji,tj->ti', R, sole.R[:, :, 2])[rows])
     readings, hangs, up = (np.concatenate(parts) for parts in (excess, hanging, ups))
-    if len(readings) < LEAST_TIME * RATE:
+    if len(readings) < _LEAST_TIME * RATE:
         return
     weight = rig.model.total_mass * rig.robot.gravity
     forces = np.einsum('ti,ti->t', readings[:, :3], up)
     force, takes = float(np.median(forces)), float(np.median(np.einsum('ti,ti->t', hangs, up)))
-    if LEAST_WEIGHT * weight < abs(force) < MOST_OFFSET * weight:
+    if LEAST_WEIGHT * weight < abs(force) < _MOST_OFFSET * weight:
         constant = float(np.median(np.abs(forces - force))) <= VARIES * abs(force)
         reading = np.median(readings, axis=0) if constant else None
         yield from _excess(rig, foot, stated, link, reading, force, takes)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.linear import linearised
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import Terms, residuals, zmp_and_cop
+from izmp_dynamics.calibration.residuals import Flags, Terms, residuals, zmp_and_cop
 from izmp_dynamics.calibration.segments import RATE, Instants
-from izmp_dynamics.calibration.solver import Solution
+from izmp_dynamics.calibration.solver import SEGMENT, Solution, linearised
 
 FOLDS = 4
 """Parts that the motion is cut into; each is judged by what the others gave."""
@@ -27,16 +25,11 @@ CLEAR = 2.0
 LEAST_FORCE = 1e-3
 """Forces matter from this part of the weight on, as a tilt of a milliradian has it [-]."""
 
-LEAST_ARM = 0.5e-3
-"""Moments matter if they move the IZMP so far [m]."""
-
-LEAST_RATE = 1e-3
-"""Angular velocities matter from here on [rad/s]."""
+_LEAST_ARM = 0.5e-3  # moments matter if they move the IZMP so far [m]
+_LEAST_RATE = 1e-3  # angular velocities matter from here on [rad/s]
 
 WORSE = 1.01
 """Errors as part of what they were from which on they are worse [-]."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Squares(NamedTuple):
@@ -163,12 +156,12 @@ def errors(
         instants = segment.select(rows)
         terms = Terms.of(instants, layout, x)
         for block in residuals(instants, terms):
-            values = block.values[block.rows]
-            if block.name == 'wrench':
+            values = block.values
+            if block.kind == 'wrench':
                 split = 3 if values.shape[1] == 6 else 1
                 force.append((values[:, :split] ** 2).sum(axis=1))
                 moment.append((values[:, split:] ** 2).sum(axis=1))
-            elif block.name.startswith('accelerometer'):
+            elif block.kind == 'accelerometer':
                 rest.append((values**2).sum(axis=1))
         if instants.all_measured:
             one, other = zmp_and_cop(instants, terms)
@@ -221,19 +214,19 @@ def judge(
     found: dict[tuple[str, int], Judged] = {}
     free = np.ones(size, dtype=np.bool_)
     for linear in linearised(segments, solution.layout, solution.about, free):
-        for rows in linear:
-            matter: tuple[float, ...] = (LEAST_FORCE * weight, LEAST_ARM * weight)
+        for rows, jacobian in linear:
+            matter: tuple[float, ...] = (LEAST_FORCE * weight, _LEAST_ARM * weight)
             if rows.kind == 'gyroscope':
-                matter = (LEAST_RATE,)
+                matter = (_LEAST_RATE,)
             if rows.kind in ('accelerometer', 'unit'):
                 matter = (LEAST_FORCE * rig.robot.gravity,)
             if rows.kind == 'unit':
-                matter = (LEAST_RATE, *matter)
+                matter = (_LEAST_RATE, *matter)
             for k, (columns, least) in enumerate(zip(rows.vectors, matter, strict=False)):
                 sums = found.setdefault((rows.name, k), _nothing(len(parts), size, least))
-                for part, of in enumerate(parts):
-                    mine = of[rows.segment[0]][rows.row] if len(rows.row) else slice(0)
-                    J = rows.jacobian[mine, columns].reshape(-1, size)
+                for part, of in enumerate(parts if len(rows) else ()):
+                    mine = of[rows.label[0] // SEGMENT][rows.row]
+                    J = jacobian[mine, columns].reshape(-1, size)
                     v = rows.values[mine, columns].reshape(-1)
                     sums.A[part] += J.T @ J
                     sums.b[part] += J.T @ v

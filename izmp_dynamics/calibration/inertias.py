@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.model.robot_model import RobotModel
+from izmp_dynamics.model.robot_model import RobotModel, moments
 
-SIZE = 10
-"""Parameters of a link."""
+_SIZE = 10  # parameters of a link
 
 
 @dataclass(frozen=True)
@@ -34,27 +33,13 @@ class LinkInertia:
 
 def link_inertias(model: RobotModel) -> tuple[LinkInertia, ...]:
     """The links that have mass, parents first."""
-    tree = model.tree
     found = []
-    for link, inertia in (
-        (tree.root, tree.root_inertia),
-        *((segment.link, segment.segment.getInertia()) for segment in tree.segments),
-    ):
+    for link, inertia in model.tree.inertias.items():
         if inertia.getMass() <= 0.0:
             continue
-        mass, com, tensor = inertia.getMass(), inertia.getCOG(), inertia.getRotationalInertia()
-        theta = np.array(
-            [
-                mass, mass * com[0], mass * com[1], mass * com[2],
-                tensor[0], tensor[4], tensor[8], tensor[1], tensor[2], tensor[5],
-            ]
-        )  # fmt: skip
         mount = model.mount(link)
-        found.append(
-            LinkInertia(
-                link, mount.body, theta, transformation(mount.body_R_frame, mount.p_frame_in_body)
-            )
-        )
+        to_body = transformation(mount.body_R_frame, mount.p_frame_in_body)
+        found.append(LinkInertia(link, mount.body, np.array(moments(inertia)), to_body))
     return tuple(found)
 
 
@@ -90,7 +75,7 @@ def transformation(R: Array, p: Array) -> Array:
     """(10, 10) takes parameters in a frame to those in another, in which the frame has (R, p)."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = R, p
-    columns = [parameters_of(T @ pseudo_inertia(unit) @ T.T) for unit in np.eye(SIZE)]
+    columns = [parameters_of(T @ pseudo_inertia(unit) @ T.T) for unit in np.eye(_SIZE)]
     return np.stack(columns, axis=1)
 
 

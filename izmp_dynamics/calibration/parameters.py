@@ -94,12 +94,10 @@ class Layout:
 
     Attributes:
         parameters: the N numbers.
-        soles: names of the feet.
         payload_link: link whose mass and centre of mass are corrected.
     """
 
     parameters: tuple[Parameter, ...]
-    soles: tuple[str, ...]
     payload_link: LinkInertia
 
     @property
@@ -235,5 +233,4 @@ def make_layout(
         ):
             full = f'{name}.{what}'
             parameters += [Parameter(f'{full}.{axis}', LEVEL, of, prior, LEVEL) for axis in axes]
-    soles = tuple(foot.name for foot in rig.feet)
-    return Layout(tuple(parameters), soles, by_name[payload_link])
+    return Layout(tuple(parameters), by_name[payload_link])

@@ -20,7 +20,9 @@ import numpy.typing as npt
 import scipy.ndimage
 from scipy.spatial.transform import Rotation
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, cross
+from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.calibration.inertias import LinkInertia, moved
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
 from izmp_dynamics.calibration.segments import RATE, Instants
@@ -32,33 +34,65 @@ from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES, clearances
 from izmp_dynamics.stability.sole_motion import SoleMotion
 from izmp_dynamics.stability.zmp import zero_moment_point
 
-MARGIN = 0.04
-"""Time about lift-off and touch-down that counts as neither [s]."""
+_MARGIN = 0.04  # time about lift-off and touch-down that counts as neither [s]
 
 UNLOADED = 0.1
 """A foot in the air reads what it reads in the air, within this part of the weight [-]."""
 
-LOADED = 0.5
-"""A foot that stands alone carries at least this part of the weight [-]."""
+_LOADED = 0.5  # a foot that stands alone carries at least this part of the weight [-]
 
 STILL = (0.05, 0.01)
 """Two soles that rest do not turn [rad/s] or move [m/s] faster against each other."""
 
+BLOCK = 1.0
+"""Length of a block of time, within which residuals are alike [s]."""
+
+ROWS_OF_BLOCK = round(BLOCK * RATE)
+
 Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 
-class Block(NamedTuple):
+@dataclass
+class Rows(Record):
     """Residuals of one kind.
 
     Attributes:
+        values: (M, c).
+        row: (M,) number of the instant in its segment.
+        share: (M,) what each row counts, see `Instants`.
+        label: (M,) of the block of time that it belongs to: number in its segment; of several
+            segments see `solver.SEGMENT`.
         name: 'wrench', 'gyroscope[FOOT]', 'accelerometer[FOOT]', 'swing[FOOT]' or 'unit[LINK]'.
-        rows: (K,) the instants that have it.
-        values: (K, c), zero elsewhere.
     """
 
-    name: str
-    rows: Flags
     values: Array
+    row: Indices
+    share: Array
+    label: Indices
+    name: str
+
+    @classmethod
+    def of(
+        cls, name: str, instants: Instants, values: Array, rows: Flags | slice = slice(None)
+    ) -> 'Rows':
+        """Take those of values (K, c) that the instants have."""
+        row = instants.row[rows]
+        return cls(values[rows], row, instants.shares[rows], row // ROWS_OF_BLOCK, name)
+
+    @property
+    def kind(self) -> str:
+        """The name without the foot."""
+        return self.name.partition('[')[0]
+
+    @property
+    def vectors(self) -> list[slice]:
+        """Columns that are one vector: all forces, or all moments."""
+        width = self.values.shape[1]
+        forces = 3 if width == 6 else 1
+        if self.kind in ('gyroscope', 'accelerometer') or width == forces:
+            return [slice(0, width)]
+        return [slice(0, forces), slice(forces, width)]
 
 
 class Motion(NamedTuple):
@@ -115,7 +149,7 @@ class Terms:
     required: Required
     feet: Mapping[str, Reading]
     tilts: Mapping[str, Array]
-    units: tuple[Block, ...]
+    units: tuple[Rows, ...]
 
     @classmethod
     def of(cls, instants: Instants, layout: Layout, x: Array) -> 'Terms':
@@ -125,15 +159,14 @@ class Terms:
             motion,
             required(instants, layout, x, motion),
             {foot.name: read_foot(instants, layout, x, foot) for foot in instants.measured},
-            tilts(layout, x),
-            tuple(unit_block(instants, layout, x, link, motion) for link in instants.units),
+            tilts(instants, layout, x),
+            tuple(unit_rows(instants, layout, x, link, motion) for link in instants.units),
         )
 
     @classmethod
     def stated(cls, instants: Instants) -> 'Terms':
         """Make them as the robot file has it."""
-        soles = tuple(foot.name for foot in instants.rig.feet)
-        return cls.of(instants, Layout((), soles, instants.links[0]), np.zeros(0))
+        return cls.of(instants, Layout((), instants.links[0]), np.zeros(0))
 
 
 def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
@@ -143,16 +176,14 @@ def decide_contacts(instants: Instants, layout: Layout, x: Array) -> None:
         load = None
         if foot.sensor is not None:
             force = read_foot(instants, layout, x, foot).full[:, :3]
-            load = np.einsum(
-                'ti,ti->t', _turned(instants.sensors[foot.name][0], force), sole.R[:, :, 2]
-            )
+            load = _load(instants, foot, sole, force)
         loads.append(load)
     weight = instants.rig.model.total_mass * instants.rig.robot.gravity
-    instants.rest, instants.air = contacts(instants.soles, tuple(loads), weight, RATE)
+    instants.rest, instants.air = contacts(instants.soles, tuple(loads), weight)
 
 
 def contacts(
-    soles: tuple[SoleMotion, ...], loads: tuple[Array | None, ...], weight: float, rate: float
+    soles: tuple[SoleMotion, ...], loads: tuple[Array | None, ...], weight: float
 ) -> tuple[Flags, Flags]:
     """Decide on the feet.
 
@@ -160,14 +191,13 @@ def contacts(
         soles: of F feet.
         loads: (K,) normal force of each [N]; None without a sensor.
         weight: of the robot [N].
-        rate: of the instants [Hz].
 
     Returns:
         (K, F) at rest on the ground, (K, F) in the air.
     """
     if len(soles) == 1:
         alone = np.ones(len(soles[0].p), dtype=np.bool_)
-        rest = alone if loads[0] is None else loads[0] > LOADED * weight
+        rest = alone if loads[0] is None else loads[0] > _LOADED * weight
         return rest[:, None], ~alone[:, None]
     heights = clearances(soles)
     air = heights > CLEARANCE_WITH_FORCES
@@ -175,16 +205,16 @@ def contacts(
         if load is not None and air[:, k].any():
             in_air = float(np.median(load[air[:, k]]))
             air[:, k] &= np.abs(load - in_air) < UNLOADED * weight
-        air[:, k] = _eroded(air[:, k], rate)
+        air[:, k] = _eroded(air[:, k])
     rest = np.zeros_like(air)
     for k, (sole, load) in enumerate(zip(soles, loads, strict=True)):
         others = [other for other in range(len(soles)) if other != k]
         alone = ~air[:, k] & air[:, others].all(axis=1)
         if load is not None:
-            alone &= load > LOADED * weight
+            alone &= load > _LOADED * weight
         near = np.abs(heights[:, others]) < CLEARANCE_WITH_FORCES
         together = np.all([_still(sole, soles[other]) for other in others], axis=0) & near.all(1)
-        rest[:, k] = _eroded(alone, rate) | _eroded(together, rate)
+        rest[:, k] = _eroded(alone) | _eroded(together)
     return rest, air
 
 
@@ -196,15 +226,17 @@ def _still(one: SoleMotion, other: SoleMotion) -> Flags:
     return still
 
 
-def _eroded(flags: Flags, rate: float) -> Flags:
-    width = 2 * max(1, round(MARGIN * rate)) + 1
+def _eroded(flags: Flags) -> Flags:
+    width = 2 * round(_MARGIN * RATE) + 1
     eroded: Flags = scipy.ndimage.binary_erosion(flags, np.ones(width), border_value=1)
     return eroded
 
 
-def _turned(R: Array, vectors: Array) -> Array:
-    turned: Array = np.einsum('tij,tj->ti', R, vectors)
-    return turned
+def _load(instants: Instants, foot: FootRig, sole: SoleMotion, force: Array) -> Array:
+    """(K,) normal force [N] of forces (K, 3) in the axes of a foot's sensor."""
+    in_root = rotated(instants.sensors[foot.name][0], force)
+    load: Array = np.einsum('ti,ti->t', in_root, sole.R[:, :, 2])
+    return load
 
 
 def root_motion(instants: Instants, layout: Layout, x: Array, lag: Array | float = 0.0) -> Motion:
@@ -222,7 +254,7 @@ def root_motion(instants: Instants, layout: Layout, x: Array, lag: Array | float
     return Motion(phi, omega, alpha, omega @ R @ rig.imu.R.T)
 
 
-def unit_block(instants: Instants, layout: Layout, x: Array, link: str, motion: Motion) -> Block:
+def unit_rows(instants: Instants, layout: Layout, x: Array, link: str, motion: Motion) -> Rows:
     """(K, 6) ω and φ of a unit, less those that root and joints have there, in axes of the link.
 
     For the parameters x (N,); `motion` is that of the root.
@@ -243,7 +275,7 @@ def unit_block(instants: Instants, layout: Layout, x: Array, link: str, motion: 
         motion = root_motion(instants, layout, x, lag)
     expected = instants.moved[link].carried(motion.phi, motion.omega, motion.alpha, s)
     left = np.hstack([w @ R.T, phi @ R.T]) - expected - instants.lost[link]
-    return Block(f'unit[{link}]', np.ones(len(left), np.bool_), left)
+    return Rows.of(f'unit[{link}]', instants, left)
 
 
 def read_foot(instants: Instants, layout: Layout, x: Array, foot: FootRig) -> Reading:
@@ -267,9 +299,10 @@ def force_offset(layout: Layout, x: Array, name: str) -> Array:
     return offset if len(offset) == 6 else np.array([0.0, 0.0, offset[0], 0.0, 0.0, 0.0])
 
 
-def tilts(layout: Layout, x: Array) -> dict[str, Array]:
+def tilts(instants: Instants, layout: Layout, x: Array) -> dict[str, Array]:
     """Foot → (2,) how far its sole is from level while it rests, see `Terms`."""
-    return {name: layout.value(x, f'feet[{name}].tilt', 2) for name in layout.soles}
+    names = (foot.name for foot in instants.rig.feet)
+    return {name: layout.value(x, f'feet[{name}].tilt', 2) for name in names}
 
 
 def inertia_changes(layout: Layout, x: Array) -> dict[str, Array]:
@@ -324,7 +357,7 @@ def in_sensor(instants: Instants, name: str, wrench: Array) -> Array:
 
 def residuals(
     instants: Instants, terms: Terms, rest: bool = True, forces: bool = True
-) -> list[Block]:
+) -> list[Rows]:
     """Residuals of units, feet at rest and forces; of the wrench if all feet have sensors."""
     found = list(terms.units) if rest else []
     if forces and instants.all_measured:
@@ -333,25 +366,22 @@ def residuals(
             sole = instants.soles[0]
             in_sole = ContactWrench.from_array(left).seen_from(sole.R, sole.p)
             left = np.column_stack([in_sole.force[:, 2], in_sole.moment[:, :2]])
-        found.append(Block('wrench', np.ones(len(instants), dtype=np.bool_), left))
+        found.append(Rows.of('wrench', instants, left))
     for k, (foot, sole) in enumerate(zip(instants.rig.feet, instants.soles, strict=True)):
         name, tilt = foot.name, terms.tilts[foot.name]
         if rest:
             rows = instants.rest[:, k]
             phi, omega = sole.root_at_rest(instants.rig.robot.gravity, (tilt[0], tilt[1]))
-            found.append(_masked(f'gyroscope[{name}]', rows, terms.motion.stated - omega))
-            found.append(_masked(f'accelerometer[{name}]', rows, terms.motion.phi - phi))
+            turning, force = terms.motion.stated - omega, terms.motion.phi - phi
+            found.append(Rows.of(f'gyroscope[{name}]', instants, turning, rows))
+            found.append(Rows.of(f'accelerometer[{name}]', instants, force, rows))
         if forces and name in terms.feet:
             values = terms.feet[name].bare
             if name in terms.required.below:
                 values = values + in_sensor(instants, name, terms.required.below[name])
             values = values[:, 2:3] if foot.normal_only else values
-            found.append(_masked(f'swing[{name}]', instants.air[:, k], values))
+            found.append(Rows.of(f'swing[{name}]', instants, values, instants.air[:, k]))
     return found
-
-
-def _masked(name: str, rows: Flags, values: Array) -> Block:
-    return Block(name, rows, np.where(rows[:, None], values, 0.0))
 
 
 def zmp_and_cop(instants: Instants, terms: Terms) -> tuple[Array, Array]:
@@ -362,9 +392,8 @@ def zmp_and_cop(instants: Instants, terms: Terms) -> tuple[Array, Array]:
     soles, loads = [], []
     for foot, sole in zip(instants.rig.feet, instants.soles, strict=True):
         if foot.sensor is not None:
-            force = _turned(instants.sensors[foot.name][0], terms.feet[foot.name].full[:, :3])
             soles.append(sole)
-            loads.append(np.einsum('ti,ti->t', force, sole.R[:, :, 2]))
+            loads.append(_load(instants, foot, sole, terms.feet[foot.name].full[:, :3]))
     most, rows = np.argmax(loads, axis=0), np.arange(len(instants))
     normal = np.stack([sole.R[:, :, 2] for sole in soles])[most, rows]
     p = np.stack([sole.p for sole in soles])[most, rows]

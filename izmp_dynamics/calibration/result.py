@@ -8,7 +8,7 @@ from pathlib import Path
 
 import izmp_dynamics
 from izmp_dynamics.calibration.held_out import CLEAR, HeldOut
-from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY
+from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Parameter
 from izmp_dynamics.files.plain_json import as_json
 
 FORMAT = 'izmp_dynamics calibration 1'
@@ -23,24 +23,16 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """One number.
+class Estimate(Parameter):
+    """One number that was estimated.
 
     Attributes:
-        name: as in `parameters.Parameter`.
-        group: its group.
-        item: what is corrected together with it or not at all.
-        unit: its unit.
         value: what is added to what the robot file states, of forces in the sensor's axes.
         sigma: its standard deviation.
         info: 1 − (σ/σ of the prior)²: the part that this recording contributed.
         used: whether the corrected files hold it.
     """
 
-    name: str
-    group: str
-    item: str
-    unit: str
     value: float
     sigma: float
     info: float
@@ -128,47 +120,40 @@ def sentences(result: CalibrationResult) -> list[str]:
 
 
 def _sentence(group: str, item: str, used: Sequence[Estimate], result: CalibrationResult) -> str:
-    sensor = _sensor(item)
-    values = [estimate.value for estimate in used]
-    kind = item.rpartition('.')[2] if group == 'units' else ''
-    if group == 'delays' or kind == 'delay':
-        late = 'later' if values[0] > 0.0 else 'earlier'
+    first, value = used[0], used[0].value
+    if first.segment:
+        sensor = f"the unit on '{first.segment}'"
+    elif first.foot:
+        sensor = f"the force sensor of foot '{first.foot}'"
+    else:
+        sensor = {LAG: 'the gyroscope', POSE_DELAY: 'the pose'}.get(item, 'the IMU')
+    subject = f'T{sensor[1:]}'
+    if group == 'delays' or item.endswith('].delay'):
+        late = 'later' if value > 0.0 else 'earlier'
         than = 'accelerometer' if item == LAG else 'joints'
-        return f'The stamps of {sensor} are {_size(used[0])} {late} than those of the {than}'
+        return f'The stamps of {sensor} are {_size(first)} {late} than those of the {than}'
     if group == 'unit_places':
-        return f'{_capital(sensor)} is elsewhere than stated, in its axes: {_axes(used)}'
+        return f'{subject} is elsewhere than stated, in its axes: {_axes(used)}'
     if group in ('imu_rotation', 'ft_rotation', 'units'):
-        angle = math.degrees(math.hypot(*values))
-        return f'{_capital(sensor)} is turned by {angle:.2g}° against its frame: {_axes(used)}'
+        angle = math.degrees(math.hypot(*(estimate.value for estimate in used)))
+        return f'{subject} is turned by {angle:.2g}° against its frame: {_axes(used)}'
     if group in ('gyroscope_bias', 'accelerometer_bias'):
-        what = 'gyroscope' if group == 'gyroscope_bias' else 'accelerometer'
+        what = group.removesuffix('_bias')
         if all(abs(estimate.value) < CLEAR * estimate.sigma for estimate in used):
             return f'The bias of the {what} is zero within its uncertainty: {_axes(used)}'
         return f'The {what} reads too much: {_axes(used)}'
     if group == 'ft_offsets':
         return f'Without load {sensor} reads {_axes(used)}'
     if group == 'ft_scale':
-        amount, sigma = 100.0 * abs(values[0]), 100.0 * used[0].sigma
-        too = 'little' if values[0] > 0.0 else 'much'
-        return f'{_capital(sensor)} reads {amount:.2g} ± {sigma:.1g} % too {too}'
+        amount, sigma = 100.0 * abs(value), 100.0 * first.sigma
+        too = 'little' if value > 0.0 else 'much'
+        return f'{subject} reads {amount:.2g} ± {sigma:.1g} % too {too}'
     if group == 'ft_matrix':
-        return f'{_capital(sensor)} has a calibration matrix, of which {len(used)} entries change'
+        return f'{subject} has a calibration matrix, of which {len(used)} entries change'
     if item == 'payload.com':
         return f"The centre of mass of link '{result.payload_link}' lies aside: {_axes(used)}"
-    than = 'heavier' if values[0] > 0.0 else 'lighter'
-    return f"Link '{result.payload_link}' is {_size(used[0])} {than} than in the URDF"
-
-
-def _sensor(item: str) -> str:
-    if item.startswith('segments['):
-        return f"the unit on '{item[len('segments[') : item.rindex(']')]}'"
-    if item.startswith('feet['):
-        return f"the force sensor of foot '{item[len('feet[') : item.rindex(']')]}'"
-    return {LAG: 'the gyroscope', POSE_DELAY: 'the pose'}.get(item, 'the IMU')
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+    than = 'heavier' if value > 0.0 else 'lighter'
+    return f"Link '{result.payload_link}' is {_size(first)} {than} than in the URDF"
 
 
 def _size(estimate: Estimate) -> str:

@@ -6,10 +6,8 @@ uniform instants of these all residuals are made.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +16,7 @@ import scipy.ndimage
 import scipy.signal
 
 from izmp_dynamics.bags.reader import BagReader
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, cross
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.calibration.inertias import LinkInertia
@@ -42,8 +41,7 @@ from izmp_dynamics.signals.stream_filter import compensated
 from izmp_dynamics.stability.held_joints import REMEDY, unknown_foot
 from izmp_dynamics.stability.sole_motion import SoleMotion, sole_motion
 
-SHORTEST = 1.5
-"""A segment that is shorter is left out [s]."""
+_SHORTEST = 1.5  # a segment that is shorter is left out [s]
 
 LONGEST_GAP = 0.2
 """A longer time without a sample ends a segment [s]; one of four periods does as well."""
@@ -54,11 +52,8 @@ SPAN = 5.0
 WIDE = 4.0
 """What units measure is made of signals with this cut-off, in multiples of that of the filter."""
 
-ORDER = 2
-"""Of the Butterworth filter, which runs forwards and backwards."""
-
-DEGREE = 5
-"""Of the splines: the second derivative is smooth."""
+_ORDER = 2  # of the Butterworth filter, which runs forwards and backwards
+_DEGREE = 5  # of the splines: the second derivative is smooth
 
 MOST_SAMPLES = 8.0
 """Samples of a signal that the filter sees, in multiples of its cut-off frequency."""
@@ -66,14 +61,9 @@ MOST_SAMPLES = 8.0
 RATE = 50.0
 """Of the instants [Hz]."""
 
-SLOW = 0.1
-"""A robot whose joints are all slower stands [rad/s] or [m/s]."""
-
-NEAR = 0.3
-"""Time before and after a movement that belongs to it [s]."""
-
-POSTURE = 1.0
-"""Standing counts as so much of walking, however long it lasts [s]."""
+_SLOW = 0.1  # a robot whose joints are all slower stands [rad/s] or [m/s]
+_NEAR = 0.3  # time before and after a movement that belongs to it [s]
+_POSTURE = 1.0  # standing counts as so much of walking, however long it lasts [s]
 
 MOST_LOST = 0.1
 """Part of an IMU derived from a pose that may be beyond what any IMU measures [-]."""
@@ -270,7 +260,7 @@ def _cut(
     while begin < last:
         ahead = [gap for gap in gaps if gap[1] > begin]
         end = min((last, *(gap[0] for gap in ahead)))
-        if end - begin >= nanoseconds(SHORTEST):
+        if end - begin >= nanoseconds(_SHORTEST):
             parts = (
                 {name: _between(samples, begin, end) for name, samples in of.items()}
                 for of in (feet, units)
@@ -325,11 +315,11 @@ class SmoothSignal:
         times = (samples.stamps - origin) / NANOSECONDS
         grid = np.arange(times[0], times[-1], 1.0 / rate)
         values = np.stack([np.interp(grid, times, column) for column in samples.values.T], axis=1)
-        sections = scipy.signal.butter(ORDER, cutoff, fs=rate, output='sos')
+        sections = scipy.signal.butter(_ORDER, cutoff, fs=rate, output='sos')
         padding = min(len(grid) - 1, round(3.0 * rate / cutoff))
         smooth = scipy.signal.sosfiltfilt(sections, values, axis=0, padlen=padding)
         some = slice(None, None, max(1, int(rate / (MOST_SAMPLES * cutoff))))
-        self._splines = [scipy.interpolate.make_interp_spline(grid[some], smooth[some], DEGREE)]
+        self._splines = [scipy.interpolate.make_interp_spline(grid[some], smooth[some], _DEGREE)]
 
     def at(self, times: Array, derivative: int = 0) -> Array:
         """Give the signal (K, m), or a derivative of it [1/s, 1/s²], at instants (K,) [s]."""
@@ -340,81 +330,50 @@ class SmoothSignal:
 
 
 @dataclass
-class Instants:
+class Instants(Record):
     """A segment, filtered, at K uniform instants, or some of these.
 
     Attributes:
-        rig: the robot.
-        links: its links with mass.
         times: (K,) [s].
+        row: (K,) number of each among all of the segment.
+        moving: (K,) whether the joints move, or have moved or will move within `_NEAR`.
+        shares: (K,) what an instant counts: however long the robot stands, it is one posture.
         q: (K, n) joint positions [rad] or [m].
         qd: (K, n) their derivatives.
         qdd: (K, n) their second derivatives.
-        imu: signal (6,).
-        feet: foot → signal (6,).
-        units: link → signal (6,) of its unit.
         soles: of the feet.
         moved: link with a unit → its motion.
         lost: link with a unit → (K, 6) what its ω and φ are more than that says, see `_lost`.
         sensors: foot → root_R_sensor (K, 3, 3) and its origin (K, 3).
-        below: foot → links that its sensor does not feel.
         rest: (K, F) which feet rest.
         air: (K, F) which feet are in the air.
+        rig: the robot.
+        links: its links with mass.
+        imu: signal (6,).
+        feet: foot → signal (6,).
+        units: link → signal (6,) of its unit.
+        below: foot → links that its sensor does not feel.
     """
 
-    rig: Rig
-    links: tuple[LinkInertia, ...]
     times: Array
+    row: npt.NDArray[np.intp]
+    moving: Flags
+    shares: Array
     q: Array
     qd: Array
     qdd: Array
-    imu: SmoothSignal
-    feet: Mapping[str, SmoothSignal]
-    units: Mapping[str, SmoothSignal]
     soles: tuple[SoleMotion, ...]
-    moved: Mapping[str, SoleMotion]
-    lost: Mapping[str, Array]
-    sensors: Mapping[str, tuple[Array, Array]]
-    below: Mapping[str, frozenset[str]]
+    moved: dict[str, SoleMotion]
+    lost: dict[str, Array]
+    sensors: dict[str, tuple[Array, Array]]
     rest: Flags
     air: Flags
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    @cached_property
-    def moving(self) -> Flags:
-        """(K,) whether the joints move, or have moved or will move within `NEAR`."""
-        fast = np.abs(self.qd).max(axis=1, initial=0.0) > SLOW
-        width = 2 * round(NEAR * RATE) + 1
-        flags: Flags = scipy.ndimage.binary_dilation(fast, np.ones(width))
-        return flags
-
-    @cached_property
-    def shares(self) -> Array:
-        """(K,) what an instant counts: however long the robot stands, it is one posture."""
-        shares = np.ones(len(self))
-        labels, count = scipy.ndimage.label(~self.moving)
-        for label in range(1, count + 1):
-            rows = labels == label
-            shares[rows] = min(1.0, POSTURE * RATE / np.count_nonzero(rows))
-        return shares
-
-    def select(self, rows: Flags | slice) -> 'Instants':
-        """Some of the instants; they move and count as they do in the segment."""
-
-        def of(value: Any) -> dict[str, Array]:
-            arrays = {k: v for k, v in vars(value).items() if isinstance(v, np.ndarray)}
-            return {name: np.ascontiguousarray(array[rows]) for name, array in arrays.items()}
-
-        soles = tuple(SoleMotion(**of(sole)) for sole in self.soles)
-        moved = {link: SoleMotion(**of(motion)) for link, motion in self.moved.items()}
-        sensors = {name: (R[rows], p[rows]) for name, (R, p) in self.sensors.items()}
-        own = {name: array for name, array in of(self).items() if name not in ('moving', 'shares')}
-        part = replace(self, soles=soles, moved=moved, sensors=sensors, **own)  # type: ignore[arg-type]
-        part.lost = {link: values[rows] for link, values in self.lost.items()}
-        vars(part).update(moving=self.moving[rows], shares=self.shares[rows])
-        return part
+    rig: Rig
+    links: tuple[LinkInertia, ...]
+    imu: SmoothSignal
+    feet: dict[str, SmoothSignal]
+    units: dict[str, SmoothSignal]
+    below: dict[str, frozenset[str]]
 
     @property
     def measured(self) -> tuple[FootRig, ...]:
@@ -445,7 +404,8 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
     )
     times = np.arange(EDGE, segment.duration - EDGE, 1.0 / RATE)
     q, qd, qdd = (joints.at(times, order) for order in range(3))
-    model, stated = rig.model, {foot.name: foot.wrench for foot in rig.robot.feet}
+    moving, model = _moving(qd), rig.model
+    stated = {foot.name: foot.wrench for foot in rig.robot.feet}
     sensors, below = {}, {}
     for foot in rig.feet:
         if foot.sensor is not None:
@@ -459,12 +419,24 @@ def prepare(segment: Segment, rig: Rig, links: tuple[LinkInertia, ...], cutoff: 
 
     rest, air = np.zeros((2, len(times), len(rig.feet)), dtype=np.bool_)
     return Instants(
-        rig, links, times, q, qd, qdd, imu, feet, units,
+        times, np.arange(len(times)), moving, _shares(moving), q, qd, qdd,
         tuple(motion(foot.sole, foot.polygon) for foot in rig.feet),
         {link: motion(link, np.empty((0, 2))) for link in units},
         _lost(segment, rig, cutoff, times),
-        sensors, below, rest, air,
+        sensors, rest, air, rig, links, imu, feet, units, below,
     )  # fmt: skip
+
+
+def _moving(qd: Array) -> Flags:
+    fast = np.abs(qd).max(axis=1, initial=0.0) > _SLOW
+    flags: Flags = scipy.ndimage.binary_dilation(fast, np.ones(2 * round(_NEAR * RATE) + 1))
+    return flags
+
+
+def _shares(moving: Flags) -> Array:
+    labels, _ = scipy.ndimage.label(~moving)
+    shares: Array = np.minimum(1.0, _POSTURE * RATE / np.bincount(labels))[labels]
+    return np.where(moving, 1.0, shares)
 
 
 def _lost(segment: Segment, rig: Rig, cutoff: float, times: Array) -> dict[str, Array]:

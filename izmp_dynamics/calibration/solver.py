@@ -12,46 +12,164 @@ second estimation is needed. From such steps come standard deviations (block boo
 predictions of motion that is held out.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.calibration.linear import (
-    Labels,
-    Noise,
+from izmp_dynamics.calibration.parameters import LEVEL, Layout
+from izmp_dynamics.calibration.residuals import (
+    ROWS_OF_BLOCK,
+    Flags,
+    Indices,
     Rows,
-    block_labels,
-    linearised,
-    noise_of,
-    rows_of,
-    weigh,
+    Terms,
+    decide_contacts,
+    read_foot,
+    required,
+    residuals,
+    tilts,
+    unit_rows,
 )
-from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import decide_contacts
 from izmp_dynamics.calibration.segments import Instants
 
-ITERATIONS = 12
-"""At most."""
+_STEP = 1e-3  # of the difference quotients, as part of the prior
+_LENGTH = 20 * ROWS_OF_BLOCK  # rows that are linearised at once: whole blocks, and few megabytes
 
-CONVERGED = 0.02
-"""No number moves by more of its standard deviation."""
+SEGMENT = 1_000_000
+"""A block's label is the index of its segment, times this, plus its number there."""
 
-DRAWS = 200
-"""Of the bootstrap."""
+_HUBER = 1.345  # residuals beyond so many σ count linearly
+LEAST_NOISE = {'wrench': (0.05, 0.005), 'swing': (0.02, 0.002), 'gyroscope': (5e-4, 5e-4),
+               'accelerometer': (5e-3, 5e-3), 'unit': (5e-4, 5e-3)}  # fmt: skip
+"""Kind of residual → smallest σ of its first vector and of the second."""
 
-PARTS = 4
-"""Of the recording, of which each is left out once to see what that changes."""
+_LEAST_ROWS = 10  # fewer rows of a kind are no measurement
+_ITERATIONS = 12  # at most
+_CONVERGED = 0.02  # no number moves by more of its standard deviation
+_DRAWS = 200  # of the bootstrap
+_PARTS = 4  # of the recording, of which each is left out once to see what that changes
+_SEED = 1  # of the bootstrap: the same recording gives the same report
 
-SEED = 1
-"""Of the bootstrap: the same recording gives the same report."""
-
-Flags = npt.NDArray[np.bool_]
 Normal = tuple[Array, Array]
 """Normal equations H (…, N, N) and g (…, N) of data, about a solution."""
+
+
+def rows_of(segments: Sequence[Instants], layout: Layout, x: Array) -> tuple[Rows, ...]:
+    """Residuals of all segments for the parameters x (N,), by kind."""
+    kinds: defaultdict[str, list[Rows]] = defaultdict(list)
+    for index, instants in enumerate(segments):
+        for rows in residuals(instants, Terms.of(instants, layout, x)):
+            rows.label += index * SEGMENT
+            kinds[rows.name].append(rows)
+    return tuple(Rows.joined(parts) for parts in kinds.values())
+
+
+def linearised(
+    segments: Sequence[Instants], layout: Layout, x: Array, free: Flags
+) -> Iterator[list[tuple[Rows, Array]]]:
+    """Residuals by kind and their derivatives (M, c, N), for `_LENGTH` of a segment at once.
+
+    Args:
+        segments: the recording.
+        layout: the parameters.
+        x: (N,) their values.
+        free: (N,) parameters whose derivatives are wanted; zero of the others.
+    """
+    for index, segment in enumerate(segments):
+        for first in range(0, len(segment), _LENGTH):
+            instants = segment.select(slice(first, first + _LENGTH))
+            terms = Terms.of(instants, layout, x)
+            base = {rows.name: rows for rows in residuals(instants, terms)}
+            jacobians = _jacobians(instants, layout, x, free, terms, base)
+            for rows in base.values():
+                rows.label += index * SEGMENT
+            yield [(base[name], jacobian) for name, jacobian in jacobians.items()]
+
+
+def _jacobians(
+    instants: Instants, layout: Layout, x: Array, free: Flags, terms: Terms, base: dict[str, Rows]
+) -> dict[str, Array]:
+    """Kind → (M, c, N) by difference quotients."""
+    found = {name: np.zeros((*rows.values.shape, len(x))) for name, rows in base.items()}
+    feet = {foot.name: foot for foot in instants.rig.feet}
+    for k in np.flatnonzero(free):
+        parameter, other = layout.parameters[k], x.copy()
+        step = _STEP * parameter.prior
+        other[k] += step
+        if parameter.segment:
+            after = [unit_rows(instants, layout, other, parameter.segment, terms.motion)]
+        elif parameter.group == LEVEL:
+            changed = replace(terms, tilts=tilts(instants, layout, other), units=())
+            after = residuals(instants, changed, forces=False)
+        elif parameter.foot:
+            reading = read_foot(instants, layout, other, feet[parameter.foot])
+            changed = replace(terms, feet={**terms.feet, parameter.foot: reading})
+            after = residuals(instants, changed, rest=False)
+        elif parameter.group == 'payload':
+            more = required(instants, layout, other, terms.motion)
+            after = residuals(instants, replace(terms, required=more), rest=False)
+        else:
+            after = residuals(instants, replace(Terms.of(instants, layout, other), units=()))
+        for rows in after:
+            found[rows.name][:, :, k] = (rows.values - base[rows.name].values) / step
+    return found
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of residuals of one kind.
+
+    Attributes:
+        sigma: (c,) standard deviations; infinite where there is no measurement.
+        together: (c,) rows that count as one.
+    """
+
+    sigma: Array
+    together: Array
+
+
+def noise_of(part: Rows) -> Noise:
+    """Noise of residuals, from their medians while the robot moves.
+
+    The axes of a vector have one σ, so that the estimate does not depend on how the axes lie, and
+    no axis that the parameters cannot explain is given up in favour of the others.
+    """
+    width = part.values.shape[1]
+    if part.share.sum() < _LEAST_ROWS:
+        return Noise(np.full(width, np.inf), np.ones(width))
+    moving = part.share == 1.0
+    counts = moving if np.count_nonzero(moving) >= _LEAST_ROWS else part.share > 0.0
+    medians = 1.4826 * np.median(np.abs(part.values[counts]), axis=0)
+    sigma, vectors = np.empty(width), part.vectors
+    for vector, least in zip(vectors, LEAST_NOISE[part.kind], strict=False):
+        sigma[vector] = max(float(np.sqrt((medians[vector] ** 2).mean())), least)
+    together = _correlated(part, sigma)
+    for vector in vectors:
+        together[vector] = together[vector].mean()
+    return Noise(sigma, together)
+
+
+def weigh(part: Rows, noise: Noise) -> Array:
+    """(M, c) what each residual counts: its share, Huber's weight / (σ² τ)."""
+    size = np.abs(part.values)
+    huber = np.minimum(1.0, _HUBER * noise.sigma / np.maximum(size, 1e-12))
+    weights: Array = part.share[:, None] * huber / (noise.sigma**2 * noise.together)
+    return np.where(np.isfinite(noise.sigma), weights, 0.0)
+
+
+def _correlated(part: Rows, sigma: Array) -> Array:
+    """(c,) how many rows count as one, from the means over blocks (M rows, c columns)."""
+    clipped = np.clip(part.values, -3.0 * sigma, 3.0 * sigma) * np.sqrt(part.share)[:, None]
+    _, which, sizes = np.unique(part.label, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(which, column) for column in clipped.T], axis=1)
+    variance = np.maximum((clipped**2).mean(axis=0), 1e-30)
+    per_row: Array = (sums**2).sum(axis=0) / (sizes.sum() * variance)
+    return np.clip(per_row, 1.0, ROWS_OF_BLOCK)
 
 
 @dataclass(frozen=True)
@@ -59,16 +177,16 @@ class Blocks:
     """Normal equations of B blocks of time, about a solution.
 
     Attributes:
-        labels: (B,) see `block_labels`.
+        labels: (B,) see `SEGMENT`.
         H: (B, N, N).
         g: (B, N).
     """
 
-    labels: Labels
+    labels: Indices
     H: Array
     g: Array
 
-    def without(self, labels: Labels) -> 'Blocks':
+    def without(self, labels: Indices) -> 'Blocks':
         """The other blocks."""
         rows = ~np.isin(self.labels, labels)
         return Blocks(self.labels[rows], self.H[rows], self.g[rows])
@@ -120,7 +238,7 @@ def estimate(
     count = len(layout.parameters)
     x = np.zeros(count) if start is None else start.copy()
     free = np.ones(count, dtype=np.bool_) if fixed is None else ~fixed
-    for done in range(1, ITERATIONS + 1):
+    for done in range(1, _ITERATIONS + 1):
         for instants in segments:
             decide_contacts(instants, layout, x)
         rows, about = rows_of(segments, layout, x), x
@@ -130,9 +248,9 @@ def estimate(
         covariance = cost.covariance(free)
         step = -covariance @ cost.g
         x = x + step
-        progress(done / ITERATIONS)
+        progress(done / _ITERATIONS)
         sigma = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        if np.all(np.abs(step) <= CONVERGED * sigma + 1e-12):
+        if np.all(np.abs(step) <= _CONVERGED * sigma + 1e-12):
             break
     contacts = tuple((part.rest, part.air) for part in segments)
     return Solution(x, covariance, rows, layout, about, blocks, contacts)
@@ -144,23 +262,27 @@ def _blocks(
     """Normal equations of all blocks of time."""
     labels, H, g = [], [], []
     for linear in linearised(segments, layout, x, free):
-        rows = [(part, part.labels, weigh(part, noise[part.name])) for part in linear]
-        for label in np.unique(np.concatenate([of for _, of, _ in rows])):
+        weighed = [(part, J, weigh(part, noise[part.name])) for part, J in linear]
+        for label in np.unique(np.concatenate([part.label for part, _, _ in weighed])):
             labels.append(label)
             H.append(np.zeros((len(x), len(x))))
             g.append(np.zeros(len(x)))
-            for part, of, weights in rows:
-                J = part.jacobian[of == label].reshape(-1, len(x))
-                weighted = J * weights[of == label].reshape(-1, 1)
+            for part, jacobian, weights in weighed:
+                mine = part.label == label
+                J = jacobian[mine].reshape(-1, len(x))
+                weighted = J * weights[mine].reshape(-1, 1)
                 H[-1] += weighted.T @ J
-                g[-1] += weighted.T @ part.values[of == label].reshape(-1)
+                g[-1] += weighted.T @ part.values[mine].reshape(-1)
     return Blocks(np.array(labels), np.array(H), np.array(g))
 
 
-def labels_of(rows: Sequence[Flags]) -> Labels:
+def labels_of(rows: Sequence[Flags]) -> Indices:
     """Labels of the blocks that instants (K,) of every segment belong to."""
     return np.concatenate(
-        [np.unique(block_labels(k, np.flatnonzero(mine))) for k, mine in enumerate(rows)]
+        [
+            np.unique(k * SEGMENT + np.flatnonzero(mine) // ROWS_OF_BLOCK)
+            for k, mine in enumerate(rows)
+        ]
     )
 
 
@@ -228,8 +350,8 @@ def deviations(blocks: Blocks, layout: Layout, solution: Solution, free: Flags) 
     few = float(scipy.stats.t.ppf(scipy.stats.norm.cdf(3.0), max(1, count - 1))) / 3.0
     if count < 4:
         return few * curvature
-    random, chance = np.random.default_rng(SEED), np.full(count, 1.0 / count)
-    counts = random.multinomial(count, chance, DRAWS).astype(float)
+    random, chance = np.random.default_rng(_SEED), np.full(count, 1.0 / count)
+    counts = random.multinomial(count, chance, _DRAWS).astype(float)
     resampled = np.tensordot(counts, blocks.H, axes=1), counts @ blocks.g
     drawn = Quadratic.of(resampled, layout, solution.x).least(free)
     spread: Array = 1.4826 * np.median(np.abs(drawn - near.least(free)), axis=0)
@@ -245,9 +367,9 @@ def scatter(blocks: Blocks, layout: Layout, solution: Solution, free: Flags) -> 
     longer than a block, which the bootstrap does not see, and for longer than a part.
     """
     found = np.zeros(len(layout.parameters))
-    if len(blocks.labels) < PARTS:
+    if len(blocks.labels) < _PARTS:
         return found
-    for count in (2, PARTS):
+    for count in (2, _PARTS):
         parts = np.array_split(np.arange(len(blocks.labels)), count)
         H, g = (
             np.stack([np.delete(of, part, axis=0).sum(axis=0) for part in parts])

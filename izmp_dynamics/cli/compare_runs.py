@@ -43,7 +43,6 @@ def add_parser(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, and say what came out."""
     from izmp_dynamics.compare.publish import compare_runs
-    from izmp_dynamics.compare.table import shown
 
     found = compare_runs(
         options.results, options.output, names=options.names, by=options.align, foot=options.foot,
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         print(printable(f'Note: {caveat}'))
     for line in (*found.verdicts, found.aligned):
         print(printable(line))
-    for row in shown(found.rows).texts():
+    for row in found.shown.texts():
         quantity, result, _, mean, _, _, difference = row
         print(printable(f'{quantity}, {result}: {mean}; difference: {difference}'))
     print(printable(f'Page: {found.page}'))

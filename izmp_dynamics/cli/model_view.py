@@ -142,7 +142,6 @@ def show_model(console: Console, model: RobotModel, robot: RobotFile | None = No
 
 def model_facts(model: RobotModel, robot: RobotFile | None = None) -> dict[str, Any]:
     """What `show_model` prints in full, for programs, in SI units."""
-    zero = model.tree.inertia_at_rest().getCOG()
     kinds = {segment.joint: segment.kind for segment in model.tree.segments}
     limits = (
         model.position_lower, model.position_upper, model.velocity_limit, model.effort_limit
@@ -151,7 +150,7 @@ def model_facts(model: RobotModel, robot: RobotFile | None = None) -> dict[str, 
         'name': model.name,
         'root': model.root,
         'mass': model.total_mass,
-        'centre_of_mass': [zero[k] for k in range(3)],
+        'centre_of_mass': model.com(np.zeros(model.dof)).tolist(),
         'sha256': model.sha256,
         'links': [
             {
@@ -178,7 +177,7 @@ def show_problems(console: Console, problems: Sequence[Problem]) -> None:
 
 
 def _print_summary(console: Console, model: RobotModel) -> None:
-    com = model.tree.inertia_at_rest().getCOG()
+    com = model.com(np.zeros(model.dof))
     console.print(Text(printable(f"Robot '{model.name}'"), style='bold'))
     console.print(
         f"  root link '{printable(model.root)}', {model.dof} independent joints, "
@@ -192,7 +191,7 @@ def _print_summary(console: Console, model: RobotModel) -> None:
 
 
 def _tree(model: RobotModel) -> Tree:
-    tree = Tree(_link_label(model.root, model.tree.root_inertia.getMass(), None))
+    tree = Tree(_link_label(model.root, model.tree.inertias[model.root].getMass(), None))
     branches = {model.root: tree}
     for segment in model.tree.segments:
         mass = segment.segment.getInertia().getMass()

@@ -23,12 +23,10 @@ from izmp_dynamics.compare.result import (
 from izmp_dynamics.compare.table import (
     WINDOW,
     Difference,
-    Row,
-    as_table,
     mean_known,
+    numbers,
     of_strides,
     over_time,
-    rows_of,
     shown,
 )
 from izmp_dynamics.files.place import TAKEN
@@ -58,14 +56,14 @@ class Comparison:
         page: the HTML page.
         verdicts: one line for each result.
         aligned: how, and what the numbers after ± are.
-        rows: the numbers.
+        shown: the numbers as the page has them.
         caveats: what has to be known before them.
     """
 
     page: Path
     verdicts: tuple[str, ...]
     aligned: str
-    rows: tuple[Row, ...]
+    shown: Table
     caveats: tuple[str, ...]
 
 
@@ -99,7 +97,8 @@ def compare_runs(
     results = load_results(folders, names)
     alignment = align(results, by, foot)
     remarks = tuple(caveats(results, alignment))
-    rows = rows_of(results, alignment)
+    table = numbers(results, alignment)
+    rounded = shown(table)
     pictures = [picture_of(results, alignment, aligned) for aligned in alignment.quantities]
     listed = ', '.join(result.name for result in results)
     page = Page(
@@ -110,10 +109,10 @@ def compare_runs(
         method=_METHOD,
         settings={result.name: str(result.folder) for result in results},
         tables={'Verdicts and events': _verdicts(results)},
-        appendix={'Numbers': shown(rows)},
+        appendix={'Numbers': rounded},
     )
     files = {
-        'numbers.csv': to_csv(as_table(rows)),
+        'numbers.csv': to_csv(table),
         _PAGE: render(page, pictures).encode(),
     }
     for picture in pictures:
@@ -124,7 +123,7 @@ def compare_runs(
         f'Mean ± standard deviation {_aligned(results, alignment)}; difference to '
         f'{results[0].name} ± half its 95 % confidence interval:'
     )
-    return Comparison(out / _PAGE, verdicts, aligned, tuple(rows), remarks)
+    return Comparison(out / _PAGE, verdicts, aligned, rounded, remarks)
 
 
 def _aligned(results: Sequence[Result], alignment: Alignment) -> str:

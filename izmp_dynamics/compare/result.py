@@ -178,30 +178,20 @@ def _report_of(folder: Path) -> Mapping[str, Any]:
 
 def _is_whole(report: Mapping[str, Any]) -> bool:
     """Whether there is what is read of a report."""
-    kinds = {'verdict': dict, 'tracks': dict, 'events': list, 'feet': list, 'parameters': dict,
-             'root': str, 'robot': str, 'duration': float | int, 'weight': float | int,
-             'start_stamp': int | None}  # fmt: skip
-    number = float | int | None
-    of_verdict = {'reason': str, 'headline': str, 'state': str, 'sentence': str,
-                  'judged_by': str | None, 'margin': number, 'margin_of': str | None,
-                  'uncertainty': number}  # fmt: skip
-
-    def has(value: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
-        return all(key in value and isinstance(value[key], t) for key, t in types.items())
-
+    size, number = float | int, float | int | None
     return (
-        has(report, kinds)
-        and has(report['verdict'], of_verdict)
-        and all(
-            isinstance(each, dict) and isinstance(each.get('name'), str) for each in report['feet']
-        )
-        and all(
-            isinstance(each, dict)
-            and isinstance(each.get('kind'), str)
-            and isinstance(each.get('begin'), float | int)
-            and {'subject', 'end'} <= each.keys()
-            for each in report['events']
-        )
+        _has(report, verdict=dict, events=list, feet=list, parameters=dict, robot=str,
+             duration=size, start_stamp=int | None)
+        and _has(report['verdict'], reason=str, headline=str, state=str, sentence=str,
+                 judged_by=str | None, margin=number, margin_of=str | None, uncertainty=number)
+        and all(_has(foot, name=str) for foot in report['feet'])
+        and all(_has(event, kind=str, begin=size, subject=object) for event in report['events'])
+    )  # fmt: skip
+
+
+def _has(value: Any, **types: Any) -> bool:
+    return isinstance(value, dict) and all(
+        key in value and isinstance(value[key], kind) for key, kind in types.items()
     )
 
 
@@ -235,8 +225,7 @@ UNUSUAL = 1.5
 BRIDGED = 0.05
 """Values that are farther apart are not interpolated between [s], unless they come so slowly."""
 
-MOST_INSTANTS = 20_000
-"""Of an alignment over time; a longer one has a coarser step."""
+_MOST_INSTANTS = 20_000  # of an alignment over time; a longer one has a coarser step
 
 
 @dataclass(frozen=True)
@@ -355,7 +344,7 @@ def _over_time(results: Sequence[Result], common: Sequence[Quantity]) -> tuple[A
     series = results[0].series[common[0].name]
     steps = np.diff(series.time)
     step = float(np.median(steps)) if len(steps) else duration
-    count = int(np.clip(duration / max(step, 1e-6), 1, MOST_INSTANTS)) + 1
+    count = int(np.clip(duration / max(step, 1e-6), 1, _MOST_INSTANTS)) + 1
     grid = np.linspace(0.0, duration, count)
     return tuple(
         Aligned(q, grid, tuple(sampled(result.series[q.name], grid)[None] for result in results))

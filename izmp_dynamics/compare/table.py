@@ -12,7 +12,7 @@ Tables are for the page and as CSV.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -28,8 +28,7 @@ _QUANTILE = 0.975
 _LEAST = 5.0  # degrees of freedom that an interval needs
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """Mean difference and its interval; arrays or single numbers, NaN where it is not known.
 
     Attributes:
@@ -140,60 +139,30 @@ _KNOWN = 0.9  # share of a stride that its mean needs
 _LARGE = 10.0  # from here on one decimal is shown, else three
 
 
-@dataclass(frozen=True)
-class Row:
-    """A quantity of a result.
-
-    Attributes:
-        label: of the quantity.
-        unit: of all numbers but `count`.
-        result: name of the result.
-        count: strides, or instants.
-        mean: over all of them.
-        deviation: of the values from it.
-        smallest: value.
-        largest: value.
-        difference: of the mean to that of the first result; NaN of the first.
-        half: half the width of its 95 % interval.
-    """
-
-    label: str
-    unit: str
-    result: str
-    count: int
-    mean: float
-    deviation: float
-    smallest: float
-    largest: float
-    difference: float
-    half: float
-
-
-def rows_of(results: Sequence[Result], alignment: Alignment) -> list[Row]:
-    """Describe each quantity of each result."""
-    return [row for aligned in alignment.quantities for row in _rows(results, alignment, aligned)]
-
-
-def _rows(results: Sequence[Result], alignment: Alignment, aligned: Aligned) -> Iterator[Row]:
+def numbers(results: Sequence[Result], alignment: Alignment) -> Table:
+    """All numbers of each quantity of each result under `HEADINGS`, for CSV."""
     steps = alignment.by == 'steps'
+    rows = [row for each in alignment.quantities for row in _rows(results, each, steps)]
+    return Table(HEADINGS, rows)
+
+
+def _rows(results: Sequence[Result], aligned: Aligned, steps: bool) -> Iterator[list[str | float]]:
     reference = aligned.rows[0]
     for k, (result, values) in enumerate(zip(results, aligned.rows, strict=True)):
         difference, half = math.nan, math.nan
-        if k and steps:
-            found = of_strides(_means(reference), _means(values))
-            difference, half = float(found.mean), float(found.half)
-        elif k:
-            found = of_all(values[0] - reference[0])
-            difference, half = float(found.mean), float(found.half)
+        if k:
+            pair = _means(reference), _means(values)
+            found = of_strides(*pair) if steps else of_all(values[0] - reference[0])
+            difference, half = map(float, found)
         known = values[np.isfinite(values)]
+        count = len(values) if steps else len(known)
         if not len(known):
             known = np.array([math.nan])
-        yield Row(
-            aligned.quantity.label, aligned.quantity.unit, result.name,
-            len(values) if steps else int(np.isfinite(values).sum()),
-            float(known.mean()), float(known.std()), float(known.min()), float(known.max()),
-            difference, half,
-        )  # fmt: skip
+        yield [
+            aligned.quantity.label, aligned.quantity.unit, result.name, str(count),
+            *map(float, (known.mean(), known.std(), known.min(), known.max())),
+            difference, difference - half, difference + half,
+        ]  # fmt: skip
 
 
 def _means(rows: Array) -> Array:
@@ -202,33 +171,20 @@ def _means(rows: Array) -> Array:
     return np.where(enough, mean_known(rows, 1), np.nan)
 
 
-def as_table(rows: Sequence[Row]) -> Table:
-    """All numbers with six digits, for CSV."""
-    return Table(
-        HEADINGS,
-        [
-            [row.label, row.unit, row.result, str(row.count), row.mean, row.deviation,
-             row.smallest, row.largest, row.difference, row.difference - row.half,
-             row.difference + row.half]
-            for row in rows
-        ],
-    )  # fmt: skip
-
-
-def shown(rows: Sequence[Row]) -> Table:
-    """The same rounded, for the page."""
+def shown(table: Table) -> Table:
+    """The numbers rounded, for the page."""
     headings = ('quantity', 'result', 'n', 'mean ± σ', 'smallest', 'largest',
                 'difference to the first (95 %)')  # fmt: skip
-    return Table(headings, [list(_cells(row)) for row in rows])
+    return Table(headings, [_cells(*row) for row in table.rows])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    digits = 1 if max(abs(row.smallest), abs(row.largest)) >= _LARGE else 3
-    mean, deviation, smallest, largest, difference, half = (
-        number(value, digits)
-        for value in (row.mean, row.deviation, row.smallest, row.largest, row.difference, row.half)
-    )
-    compared = difference if math.isnan(row.half) else f'{difference} ± {half}'
-    spread = f'{mean} ± {deviation}'
-    label = f'{row.label} [{row.unit}]'
-    return label, row.result, str(row.count), spread, smallest, largest, compared
+def _cells(label: Any, unit: Any, result: Any, count: Any, *values: Any) -> list[str]:
+    mean, deviation, smallest, largest, difference, low, high = values
+    digits = 1 if max(abs(smallest), abs(largest)) >= _LARGE else 3
+    compared, half = number(difference, digits), number(0.5 * (high - low), digits)
+    return [
+        f'{label} [{unit}]', result, count,
+        f'{number(mean, digits)} ± {number(deviation, digits)}',
+        number(smallest, digits), number(largest, digits),
+        compared if math.isnan(low) else f'{compared} ± {half}',
+    ]  # fmt: skip

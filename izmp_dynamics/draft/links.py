@@ -73,10 +73,8 @@ def find_soles(model: RobotModel, q: Array, up: Array) -> list[Sole]:
 def heaviest_link(model: RobotModel, link: str) -> str:
     """The link with most mass among those rigidly attached to a link: of an IMU's, the pelvis."""
     body = model.mount(link).body
-    masses = {model.root: model.tree.root_inertia.getMass()}
-    masses |= {each.link: each.segment.getInertia().getMass() for each in model.tree.segments}
     fixed = [name for name in model.frame_names if model.mount(name).body == body]
-    return max(fixed, key=masses.__getitem__)
+    return max(fixed, key=lambda name: model.tree.inertias[name].getMass())
 
 
 def _unlikely(sole: Sole) -> tuple[bool, bool, int, float]:

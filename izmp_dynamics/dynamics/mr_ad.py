@@ -206,9 +206,8 @@ def mr_ad_reference(
     phi = {tree.root: kdl.Vector(*proper_acceleration)}
     omega = {tree.root: kdl.Vector(*angular_velocity)}
     omega_dot = {tree.root: kdl.Vector(*angular_acceleration)}
-    F, M = _newton_euler(
-        tree.root_inertia, frame[tree.root], phi[tree.root], omega[tree.root], omega_dot[tree.root]
-    )
+    at_root = (of[tree.root] for of in (frame, phi, omega, omega_dot))
+    F, M = _newton_euler(tree.inertias[tree.root], *at_root)
     for link in tree.segments:
         parent, joint = link.parent, link.segment.getJoint()
         position = link.multiplier * q.get(link.driver, 0.0) + link.offset

@@ -1,51 +1,19 @@
 """Settings of feet, their sensors and the ground."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from izmp_dynamics.base.errors import RobotFileError
-from izmp_dynamics.model.sensors import delay_setting, rotation_setting
+from izmp_dynamics.model.sensors import delay_setting, frame_setting, rotation_setting
 from izmp_dynamics.model.settings import METRES, setting
 from izmp_dynamics.model.signals import FieldMap, clock_setting, field_map
-
-Point = tuple[float, float]
-
-
-def hull_area(points: Iterable[Point]) -> float:
-    """Area of the convex hull of points in any order, by the monotone chain (Andrew, 1979).
-
-    Shapely, which knows it as well, takes 0.04 s to load.
-    """
-    ordered = sorted(points)
-    hull = _below(ordered) + _below(ordered[::-1])
-    return 0.5 * sum(
-        a[0] * b[1] - b[0] * a[1] for a, b in zip(hull, hull[1:] + hull[:1], strict=True)
-    )
-
-
-def _below(ordered: Sequence[Point]) -> list[Point]:
-    """Corners of the hull below points that are sorted by x, without the last one."""
-    corners: list[Point] = []
-    for point in ordered:
-        while len(corners) > 1 and _turn(corners[-2], corners[-1], point) <= 0.0:
-            corners.pop()
-        corners.append(point)
-    return corners[:-1]
-
-
-def _turn(a: Point, b: Point, c: Point) -> float:
-    """Twice the area of the triangle abc, positive counter-clockwise."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
 
 LOADED_PART = 0.05
 """Part of the weight from which on a foot, or the ground, carries load, unless stated [-]."""
 
-LEAST_GAIN = 1e-6
-"""Smallest singular value of a calibration matrix, as part of its largest."""
+_LEAST_GAIN = 1e-6  # smallest singular value of a calibration matrix, as part of its largest
 
 SCALARS = {'force': 'normal force of a foot', 'contact': 'whether a foot carries load'}
 """Sensors of a foot that measure a number, by their keys."""
@@ -59,10 +27,7 @@ class FootWrench:
     """The force/torque sensor of a foot."""
 
     topic: str = setting('topic with geometry_msgs/WrenchStamped')
-    frame: str | None = setting(
-        'link whose frame it measures in; the frame_id of the messages if not given',
-        default=None,
-    )
+    frame: str | None = frame_setting()
     sign: int = setting(
         '1 if it reports what acts on the robot (z positive when loaded), -1 if the opposite',
         default=1,
@@ -103,7 +68,7 @@ class FootWrench:
                 kind='wrong_length', key='matrix', length=len(self.matrix),
             )  # fmt: skip
         gains = np.linalg.svd(np.array(self.matrix), compute_uv=False)
-        if gains[-1] <= LEAST_GAIN * gains[0]:
+        if gains[-1] <= _LEAST_GAIN * gains[0]:
             raise RobotFileError(
                 'matrix is singular: some forces or moments would be lost. Rows and columns are '
                 'Fx, Fy, Fz, Mx, My, Mz; without cross-talk it is diagonal.',
@@ -177,11 +142,7 @@ class FootImu:
     """The IMU in a foot; with it the inclination of the ground is measured."""
 
     topic: str = setting('topic with sensor_msgs/Imu')
-    frame: str | None = setting(
-        'link whose frame it measures in, fixed to the sole; the frame_id of the messages if not '
-        'given',
-        default=None,
-    )
+    frame: str | None = frame_setting('link whose frame it measures in, fixed to the sole')
     delay: float = delay_setting()
 
 
@@ -274,7 +235,8 @@ class Foot:
                 f'polygon needs at least 3 corners, not {len(self.polygon)}.',
                 kind='too_few_corners', corners=len(self.polygon),
             )  # fmt: skip
-        area = hull_area(self.polygon)
+        spread = np.linalg.det(np.cov(np.transpose(self.polygon), bias=True))
+        area = 4.0 * float(np.sqrt(max(spread, 0.0)))  # of a rectangle
         if area < _SMALLEST_SOLE:
             raise RobotFileError(
                 f'the corners of polygon span {area:.2g} m²: they lie on a line or are the same.',

@@ -5,15 +5,15 @@ inertia of the root and turns floating and planar joints into fixed ones. Here t
 is the inertial's xyz, only the tensor is rotated, and the root keeps its inertia.
 
 PyKDL's Tree cannot be walked from Python, so the segments are kept in a list of our own, parents
-before children; `KinematicTree.kdl()` makes the Tree from it.
+before children.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from izmp_dynamics.base.errors import MissingDependencyError, UnknownNameError
-from izmp_dynamics.model.audit import audit, floating_root_joint
+from izmp_dynamics.model.audit import Problem, audit, floating_root_joint
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.model.urdf_grammar import refuse_errors
 
@@ -65,32 +65,18 @@ class KinematicTree:
     Attributes:
         name: name of the robot.
         root: name of the root link, the floating base.
-        root_inertia: KDL inertia of the root link about its origin.
+        inertias: link → KDL inertia about its origin, parents first.
         segments: all other links, parents before children.
         urdf: what it was made from.
+        problems: warnings of the audit.
     """
 
     name: str
     root: str
-    root_inertia: Any
+    inertias: Mapping[str, Any]
     segments: tuple[TreeSegment, ...]
     urdf: Urdf
-
-    def kdl(self) -> Any:
-        """Return the PyKDL.Tree (KDL keeps no inertia for the root itself: `root_inertia`)."""
-        tree = kdl.Tree(self.root)
-        for segment in self.segments:
-            tree.addSegment(segment.segment, segment.parent)
-        return tree
-
-    def inertia_at_rest(self) -> Any:
-        """Return KDL's inertia of the whole robot about its root, all independent joints at 0."""
-        frame = {self.root: kdl.Frame()}
-        total = self.root_inertia
-        for link in self.segments:
-            frame[link.link] = frame[link.parent] * link.segment.pose(link.offset)
-            total = total + frame[link.link] * link.segment.getInertia()
-        return total
+    problems: tuple[Problem, ...]
 
 
 def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
@@ -104,7 +90,8 @@ def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
         ModelError: if the audit of the URDF finds errors; the message lists them.
         UnknownNameError: if `root` is no link.
     """
-    refuse_errors(audit(urdf), f"'{urdf.path}'" if urdf.path else 'The URDF')
+    problems = tuple(audit(urdf))
+    refuse_errors(problems, f"'{urdf.path}'" if urdf.path else 'The URDF')
     tie = floating_root_joint(urdf)
     links = {link.name: link for link in urdf.robot.links}
     joints = list(urdf.robot.joints)
@@ -121,8 +108,10 @@ def build_tree(urdf: Urdf, root: str | None = None) -> KinematicTree:
             f"in robot '{urdf.robot.name}' (named by root)",
             f"The URDF's own root is '{own}'; 'izmp model' with the URDF alone shows all links.",
         )
-    walk = _walk(root, links, joints, {joint.name: joint for joint in joints})
-    return KinematicTree(urdf.robot.name, root, link_inertia(links[root]), tuple(walk), urdf)
+    walk = tuple(_walk(root, links, joints, {joint.name: joint for joint in joints}))
+    inertias = {root: link_inertia(links[root])}
+    inertias |= {segment.link: segment.segment.getInertia() for segment in walk}
+    return KinematicTree(urdf.robot.name, root, inertias, walk, urdf, problems)
 
 
 def link_inertia(link: Any) -> Any:

@@ -20,12 +20,14 @@ import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, Indices, frozen
 from izmp_dynamics.base.errors import ShapeError, UnknownNameError
-from izmp_dynamics.model.audit import Problem, audit
+from izmp_dynamics.model.audit import Problem
 from izmp_dynamics.model.body_layout import (
+    BODY,
     DRIVER,
     FIRST_MOMENT,
     INERTIA,
     MASS,
+    MULTIPLIER,
     PARENT,
     POSE,
     POSITION,
@@ -33,7 +35,7 @@ from izmp_dynamics.model.body_layout import (
     REVOLUTE,
     ROTATION,
 )
-from izmp_dynamics.model.kinematic_tree import KinematicTree, TreeSegment, build_tree, kdl
+from izmp_dynamics.model.kinematic_tree import KinematicTree, build_tree, kdl
 from izmp_dynamics.model.urdf import Urdf, parse_urdf, read_urdf
 
 
@@ -90,6 +92,7 @@ class RobotModel:
     sha256: str
     tree: KinematicTree
     _frames: Mapping[str, FrameMount] = field(repr=False)
+    _masses: Mapping[str, list[float]] = field(repr=False)
 
     def __deepcopy__(self, memo: object) -> 'RobotModel':
         """Nothing in it changes, and KDL's part cannot be copied."""
@@ -97,8 +100,9 @@ class RobotModel:
 
     def __reduce__(self) -> tuple[object, ...]:
         """For another process: KDL's part cannot be pickled, so it is made of the URDF again."""
-        urdf = self.tree.urdf
-        return _of_part, (urdf.text, urdf.path, self.root, self.sha256, self.problems, self.bodies)
+        urdf, kept = self.tree.urdf, ('sha256', 'problems', 'bodies')
+        changes = {name: getattr(self, name) for name in kept}
+        return _restored, (urdf.text, urdf.path, self.root, changes)
 
     @property
     def dof(self) -> int:
@@ -235,8 +239,11 @@ class RobotModel:
         Raises:
             UnknownNameError: if there is no such link.
         """
-        carried = self.links_carried(link)
-        return dataclasses.replace(self, bodies=_ModelBuilder(self.tree, carried).bodies())
+        bodies = self.bodies.copy()
+        bodies[:, MASS:MULTIPLIER] = 0.0
+        for carried in self.links_carried(link):
+            bodies[self.mount(carried).body, MASS:MULTIPLIER] += self._masses[carried]
+        return dataclasses.replace(self, bodies=frozen(bodies))
 
     def links_carried(self, link: str) -> frozenset[str]:
         """Return a link and all that it carries.
@@ -287,8 +294,7 @@ def load_model(urdf: str | Path | Urdf, root: str | None = None) -> RobotModel:
         urdf = parse_urdf(urdf)
     elif not isinstance(urdf, Urdf):
         urdf = read_urdf(urdf)
-    tree = build_tree(urdf, root)
-    return _ModelBuilder(tree).model(urdf)
+    return _merged(build_tree(urdf, root))
 
 
 @functools.lru_cache(maxsize=8)
@@ -296,91 +302,47 @@ def _of_text(text: str, path: Path | None, root: str) -> RobotModel:
     return load_model(parse_urdf(text, path), root)
 
 
-def _of_part(
-    text: str,
-    path: Path | None,
-    root: str,
-    sha256: str,
-    problems: tuple[Problem, ...],
-    bodies: Array,
-) -> RobotModel:
+def _restored(text: str, path: Path | None, root: str, changes: Mapping[str, Any]) -> RobotModel:
     """The model, or a part of it, that another process had."""
-    model = _of_text(text, path, root)
-    return dataclasses.replace(model, sha256=sha256, problems=problems, bodies=frozen(bodies))
+    bodies = frozen(changes['bodies'])
+    return dataclasses.replace(_of_text(text, path, root), **{**changes, 'bodies': bodies})
 
 
-class _ModelBuilder:
-    """Merges links into bodies while it walks the tree."""
-
-    def __init__(self, tree: KinematicTree, massive: frozenset[str] | None = None) -> None:
-        self.tree = tree
-        self.massive = massive
-        drivers = (segment.driver for segment in tree.segments if segment.kind != 'fixed')
-        self.joint_names = tuple(dict.fromkeys(drivers))
-        self.joints: list[tuple[int, int, int]] = [(-1, REVOLUTE, 0)]
-        self.placements: list[Any] = [kdl.Frame()]
-        self.drives: list[tuple[float, float]] = [(0.0, 0.0)]
-        self.inertias: list[Any] = [self._inertia(tree.root, tree.root_inertia)]
-        self.mounts: dict[str, tuple[int, Any]] = {tree.root: (0, kdl.Frame())}
-        for segment in tree.segments:
-            self._add(segment)
-
-    def _add(self, segment: TreeSegment) -> None:
-        parent, body_T_parent = self.mounts[segment.parent]
-        if segment.kind == 'fixed':
-            body, body_T_link = parent, body_T_parent * segment.segment.pose(0.0)
-        else:
-            body, body_T_link = self._add_body(segment, parent, body_T_parent)
-        self.mounts[segment.link] = (body, body_T_link)
-        inertia = self._inertia(segment.link, segment.segment.getInertia())
-        self.inertias[body] = self.inertias[body] + body_T_link * inertia
-
-    def _inertia(self, link: str, inertia: Any) -> Any:
-        counts = self.massive is None or link in self.massive
-        return inertia if counts else kdl.RigidBodyInertia(0.0)
-
-    def _add_body(self, segment: TreeSegment, parent: int, body_T_parent: Any) -> tuple[int, Any]:
-        joint = segment.segment.getJoint()
-        joint_frame = kdl.Frame(_rotation_with_z(joint.JointAxis()), joint.JointOrigin())
-        kind = REVOLUTE if segment.kind == 'revolute' else PRISMATIC
-        self.joints.append((parent, kind, self.joint_names.index(segment.driver)))
-        self.placements.append(body_T_parent * joint_frame)
-        self.drives.append((segment.multiplier, segment.offset))
-        self.inertias.append(kdl.RigidBodyInertia(0.0))
-        return len(self.joints) - 1, joint_frame.Inverse() * segment.segment.pose(0.0)
-
-    def bodies(self) -> Array:
-        return frozen(
-            [
-                [*_rotation(frame).ravel(), *_position(frame), *_moments(inertia), *drive]
-                for frame, inertia, drive in zip(
-                    self.placements, self.inertias, self.drives, strict=True
-                )
-            ]
-        )
-
-    def model(self, urdf: Urdf) -> RobotModel:
-        limits = _limits(self.tree, self.joint_names)
-        return RobotModel(
-            name=self.tree.name,
-            root=self.tree.root,
-            joint_names=self.joint_names,
-            joints=frozen(self.joints, np.int64),
-            bodies=self.bodies(),
-            position_lower=frozen(limits[:, 0]),
-            position_upper=frozen(limits[:, 1]),
-            velocity_limit=frozen(limits[:, 2]),
-            effort_limit=frozen(limits[:, 3]),
-            problems=tuple(audit(urdf)),
-            sha256=urdf.sha256,
-            tree=self.tree,
-            _frames=MappingProxyType(
-                {
-                    link: FrameMount(body, frozen(_rotation(frame)), frozen(_position(frame)))
-                    for link, (body, frame) in self.mounts.items()
-                }
-            ),
-        )
+def _merged(tree: KinematicTree) -> RobotModel:
+    """Merge links into bodies on a walk through the tree."""
+    drivers = (segment.driver for segment in tree.segments if segment.kind != 'fixed')
+    joint_names = tuple(dict.fromkeys(drivers))
+    joints, places, drives = [(-1, REVOLUTE, 0)], [kdl.Frame()], [(0.0, 0.0)]
+    mounts = {tree.root: (0, kdl.Frame())}
+    for segment in tree.segments:
+        body, body_T_link = mounts[segment.parent]
+        if segment.kind != 'fixed':
+            joint = segment.segment.getJoint()
+            place = kdl.Frame(_rotation_with_z(joint.JointAxis()), joint.JointOrigin())
+            kind = REVOLUTE if segment.kind == 'revolute' else PRISMATIC
+            joints.append((body, kind, joint_names.index(segment.driver)))
+            places.append(body_T_link * place)
+            drives.append((segment.multiplier, segment.offset))
+            body, body_T_link = len(joints) - 1, place.Inverse()
+        body_T_link = body_T_link * segment.segment.pose(0.0)
+        mounts[segment.link] = body, body_T_link
+    bodies = np.zeros((len(joints), BODY))
+    bodies[:, :MASS] = [[*_rotation(place).ravel(), *_position(place)] for place in places]
+    bodies[:, MULTIPLIER:] = drives
+    masses = {link: moments(frame * tree.inertias[link]) for link, (_, frame) in mounts.items()}
+    for link, (body, _) in mounts.items():
+        bodies[body, MASS:MULTIPLIER] += masses[link]
+    lower, upper, velocity, effort = _limits(tree, joint_names).T
+    return RobotModel(
+        tree.name, tree.root, joint_names, frozen(joints, np.int64), frozen(bodies),
+        frozen(lower), frozen(upper), frozen(velocity), frozen(effort),
+        tree.problems, tree.urdf.sha256, tree,
+        MappingProxyType({
+            link: FrameMount(body, frozen(_rotation(frame)), frozen(_position(frame)))
+            for link, (body, frame) in mounts.items()
+        }),
+        masses,
+    )  # fmt: skip
 
 
 def _limits(tree: KinematicTree, joint_names: tuple[str, ...]) -> Array:
@@ -416,8 +378,8 @@ def _position(frame: Any) -> Array:
     return np.array([frame.p[0], frame.p[1], frame.p[2]])
 
 
-def _moments(inertia: Any) -> list[float]:
-    """Mass, first moment and inertia about the origin, as the columns from MASS of `bodies`."""
+def moments(inertia: Any) -> list[float]:
+    """Mass, first moment and inertia of KDL's inertia, as the columns from MASS of `bodies`."""
     mass, com, tensor = inertia.getMass(), inertia.getCOG(), inertia.getRotationalInertia()
     return [
         mass, mass * com[0], mass * com[1], mass * com[2],

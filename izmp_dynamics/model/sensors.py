@@ -41,6 +41,11 @@ def delay_setting(default: float | None = 0.0) -> Any:
     )  # fmt: skip
 
 
+def frame_setting(link: str = 'link whose frame it measures in') -> Any:
+    """Declare the link in whose frame a sensor measures."""
+    return setting(f'{link}; the frame_id of the messages if not given', default=None)
+
+
 def rotation_setting(
     description: str = (
         'how the sensor is turned against that frame: roll, pitch, yaw as in URDF, frame_R_sensor'
@@ -115,10 +120,7 @@ class Imu:
         'order of the orientation of another type', default=ORDERS[0], choices=ORDERS
     )
     clock: str = clock_setting()
-    frame: str | None = setting(
-        'link whose frame the IMU measures in; the frame_id of the messages if not given',
-        default=None,
-    )
+    frame: str | None = frame_setting('link whose frame the IMU measures in')
     from_position: bool = setting(
         'whether there is no IMU, so that its signals are derived from the pose that position '
         'gives (twice differentiated; topic and frame have no effect)',
@@ -163,10 +165,7 @@ class Accelerometer:
     """A further accelerometer on a link, for its angular acceleration (eqs. 23–29)."""
 
     topic: str = setting('topic with sensor_msgs/Imu, of which linear_acceleration is used')
-    frame: str | None = setting(
-        'link whose frame it measures in; the frame_id of the messages if not given',
-        default=None,
-    )
+    frame: str | None = frame_setting()
     axes: str = setting(
         'its sensitive axes',
         default='xyz',
@@ -181,11 +180,7 @@ class SegmentUnit:
 
     link: str = setting('link that carries the unit')
     topic: str = setting('topic with sensor_msgs/Imu')
-    frame: str | None = setting(
-        'link, fixed to that one, whose frame it measures in; the frame_id of the messages if not '
-        'given',
-        default=None,
-    )
+    frame: str | None = frame_setting('link, fixed to that one, whose frame it measures in')
     accelerometers: tuple[Accelerometer, ...] = setting(
         'further accelerometers on the link, which measure its angular acceleration', default=()
     )

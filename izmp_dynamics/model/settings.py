@@ -217,13 +217,15 @@ class _Reader:
         hints = typing.get_type_hints(cls)
         given = self._given(cls, node, name)
         meant = [key for mistake in self.mistakes[before:] for key in _suggested(mistake)]
-        missing = [
-            field
+        missing = {
+            _dotted(name, key): f"'{key}' ({_meaning(field.metadata)})"
             for key, field in fields.items()
             if key not in given and _is_required(field) and _dotted(name, key) not in meant
-        ]
+        }
         with self.collecting():
-            self._refuse(missing, node, name)
+            if missing:
+                message = f'{name or "the file"} lacks {"; ".join(missing.values())}.'
+                self.fail(node, message, 'missing_key', keys=tuple(missing))
         values = {}
         for key, item in given.items():
             with self.collecting():
@@ -244,14 +246,6 @@ class _Reader:
         message = f'{name}: {mistake}' if name else str(mistake)
         at = self._place(name, mistake.data, node)
         self.fail(at, message, mistake.kind, **mistake.data, record=name)
-
-    def _refuse(
-        self, missing: Sequence[dataclasses.Field[Any]], node: yaml.Node, name: str
-    ) -> None:
-        if missing:
-            wanted = '; '.join(f"'{field.name}' ({_meaning(field.metadata)})" for field in missing)
-            names = tuple(_dotted(name, field.name) for field in missing)
-            self.fail(node, f'{name or "the file"} lacks {wanted}.', 'missing_key', keys=names)
 
     def _place(self, name: str, data: Mapping[str, object], node: yaml.Node) -> yaml.Node:
         """The node of the last key that an error is about and that stands in the file."""
@@ -375,20 +369,15 @@ class _Reader:
             message = f"{name} is '{node.value:.80}'; valid: {listed}."
             self.fail(node, message, 'invalid_choice', key=name, value=value, valid=choices)
         if kind in (int, float) and not choices:
-            self._check_range(float(value), node, name, metadata)
+            number = float(value)
+            lower, upper = metadata.get('lower', -math.inf), metadata.get('upper', math.inf)
+            if not lower <= number <= upper or not math.isfinite(number):
+                unit = f' {metadata["unit"]}' if metadata.get('unit') else ''
+                hint = f' ({metadata["hint"]})' if metadata.get('hint') else ''
+                message = f'{name} is {node.value:.80}; valid: {lower:g} to {upper:g}{unit}{hint}.'
+                data = {'key': name, 'value': number, 'lower': lower, 'upper': upper}
+                self.fail(node, message, 'out_of_range', **data)
         return value
-
-    def _check_range(
-        self, value: float, node: yaml.Node, name: str, metadata: Mapping[str, Any]
-    ) -> None:
-        lower, upper = metadata.get('lower', -math.inf), metadata.get('upper', math.inf)
-        if not lower <= value <= upper or not math.isfinite(value):
-            hint = f' ({metadata["hint"]})' if metadata.get('hint') else ''
-            unit = f' {metadata["unit"]}' if metadata.get('unit') else ''
-            message = f'{name} is {node.value:.80}; valid: {lower:g} to {upper:g}{unit}{hint}.'
-            self.fail(
-                node, message, 'out_of_range', key=name, value=value, lower=lower, upper=upper
-            )
 
 
 def _listed(node: yaml.MappingNode, key: str) -> yaml.SequenceNode:
@@ -409,23 +398,15 @@ def _read_number(text: str) -> float | None:
     return float(text.replace('.inf', 'inf').replace('.nan', 'nan')) if fits else None
 
 
-def _read_whole_number(text: str) -> int | None:
-    return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
-
-
-def _read_truth(text: str) -> bool | None:
-    return _TRUTHS.get(text.lower())
-
-
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?\.?inf|\.?nan', re.ASCII)
 _WHOLE_NUMBER = re.compile(r'[+-]?\d{1,18}', re.ASCII)
 _TRUTHS = dict.fromkeys(('true', 'yes', 'on'), True) | dict.fromkeys(('false', 'no', 'off'), False)
 _KINDS = {float: 'a number', int: 'a whole number', str: 'a word', bool: 'true or false'}
 _READERS: Mapping[Any, Callable[[str], bool | int | float | str | None]] = {
     float: _read_number,
-    int: _read_whole_number,
+    int: lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else None,
     str: str,
-    bool: _read_truth,
+    bool: lambda text: _TRUTHS.get(text.lower()),
 }
 
 

@@ -27,6 +27,7 @@ from izmp_dynamics.model.urdf_grammar import (
     Problem,
     check_element,
     lookalike,
+    problem,
     refuse_errors,
 )
 
@@ -272,12 +273,7 @@ def _check(root: Any) -> Iterator[Problem]:
     version = root.get('version', '1.0')
     if version not in VERSIONS:
         known = ', '.join(VERSIONS)
-        yield Problem(
-            'error',
-            'unknown_urdf_version',
-            '',
-            f"its URDF version '{version}' is not known; known: {known}.",
-        )
+        yield problem('unknown_urdf_version', '', version=version, known=known)
     for element in root:
         meant = lookalike(element.tag, _PARTS)
         if meant:
@@ -289,12 +285,8 @@ def _check(root: Any) -> Iterator[Problem]:
         where = f"{part.tag} '{label}'" if label else f'a <{part.tag}>'
         twin = first.setdefault((part.tag, label), part)
         if label and twin is not part:
-            yield Problem(
-                'error',
-                'repeated_name',
-                f'{where} (line {part.sourceline})',
-                f'there is another {part.tag} of this name in line {twin.sourceline}.',
-            )
+            here, line = f'{where} (line {part.sourceline})', twin.sourceline
+            yield problem('repeated_name', here, tag=part.tag, line=line)
         yield from check_element(part, where, version)
 
 

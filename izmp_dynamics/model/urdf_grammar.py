@@ -38,6 +38,75 @@ class Problem:
         return f'{self.where}: {self.message}' if self.where else self.message
 
 
+ERRORS = {
+    'no_links': 'the URDF has no links.',
+    'unknown_urdf_version': "its URDF version '{version}' is not known; known: {known}.",
+    'repeated_name': 'there is another {tag} of this name in line {line}.',
+    'missing_attribute': "{subject} lacks the attribute '{name}'.",
+    'invalid_choice': "'{word}' is not one of: {valid}, in {place}.",
+    'not_a_number': "'{word}' is not a number, in {place}.",
+    'number_too_large': '{word} is beyond ±1e9, in {place}.',
+    'not_finite': '{word} is not finite, in {place}.',
+    'wrong_length': '{count} numbers, but {wanted} needed, in {place}.',
+    'missing_element': '{subject} lacks the element <{tag}>.',
+    'repeated_element': '{subject} has {count} elements <{tag}> (lines {lines}); one is meant.',
+    'quaternion_in_urdf_1_0': 'quat_xyzw belongs to URDF 1.1; state <robot version="1.1"> or use '
+                              'rpy.',
+    'two_orientations': 'its <origin> has both rpy and quat_xyzw; one is meant.',
+    'quaternion_not_normalised': 'its quat_xyzw has the norm {norm:.4g}, not 1.',
+    'unknown_link': "its {role} link '{link}' does not exist.{meant}",
+    'second_parent': "link '{link}' is already the child of joint '{other}'; closed kinematic "
+                     'chains are not supported: a link has one parent.',
+    'several_roots': 'the links {links} have no parent; a robot has exactly one such link.',
+    'cycle': 'the joints form a cycle through the links {links}; they must form a tree.',
+    'unsupported_joint_type': '{type} joints inside the robot are not supported; use revolute, '
+                              'continuous, prismatic or fixed joints.',
+    'axis_without_direction': 'its axis {axis} has no direction.',
+    'mimic_circle': 'the mimics form a circle: {ring}.',
+    'mimic_of_no_movable_joint': "it mimics '{leader}', which is not a movable joint.{meant}",
+    'mimic_gain_too_large': 'the multipliers of its mimics make {gain:.3g} in all.',
+    'negative_mass': 'its mass is negative ({mass} kg).',
+    'negative_moment': 'it has a negative moment of inertia ({moment} kg·m²).',
+    'massless_robot': 'the robot has no mass: its <inertial> elements make {mass:g} kg.',
+}  # fmt: skip
+"""What makes a model unusable: kind → sentence."""
+
+WARNINGS = {
+    'ignored_element': 'the element <{tag}> in line {line} is ignored; did you mean <{meant}>?',
+    'ignored_attribute': "the attribute '{name}' of {subject} is ignored; valid: {valid}.",
+    'tied_to_world': "the robot is tied to a link 'world'; it is taken to float all the same. "
+                     'Name the link that carries the IMU as its root.',
+    'root_joint_left_out': "this floating joint and its parent '{parent}' are left out: the root "
+                           'floats anyway.',
+    'far_origin': 'its origin is {distance:.4g} m from the parent; URDF has metres, not '
+                  'millimetres.',
+    'axis_not_normalised': 'its axis {axis} is not a unit vector; normalised.',
+    'reversed_limits': 'its limits are reversed ({lower} > {upper}); exchanged.',
+    'limits_in_degrees': 'it turns by up to {widest:.4g} rad; URDF has radians, not degrees.',
+    'limit_not_positive': 'its velocity or effort limit is not positive; taken as unlimited.',
+    'no_inertial': '{text}',
+    'moving_without_mass': '{text}',
+    'mass_without_inertia': 'it has a mass but no <inertia>; taken as zero.',
+    'zero_inertia': 'its inertia tensor is zero: a point mass.',
+    'inertia_without_mass': 'it has an inertia tensor but no mass; both are ignored.',
+    'negative_principal_moment': 'its principal moments {moments} kg·m² are not all positive: no '
+                                 'body has this inertia; its products of inertia are too large.',
+    'triangle_inequality': 'its principal moments {moments} kg·m² break the triangle inequality: '
+                           'no body has this inertia.',
+    'inertia_in_other_units': 'its moments of inertia are those of {mass:g} kg at a distance of '
+                              '{radius:.3g} m; URDF has kg·m².',
+    'mass_in_other_units': 'the robot weighs {mass:.0f} kg; are the masses in grams?',
+}  # fmt: skip
+"""What does not."""
+
+
+def problem(kind: str, where: str, **data: object) -> Problem:
+    """Make a finding of one of these kinds, with the data that its sentence names."""
+    if kind in ERRORS:
+        return Problem('error', kind, where, ERRORS[kind].format(**data))
+    return Problem('warning', kind, where, WARNINGS[kind].format(**data))
+
+
 def refuse_errors(problems: Iterable[Problem], name: str) -> None:
     """Raise if there are errors among the problems.
 
@@ -165,82 +234,53 @@ def lookalike(tag: Any, known: Mapping[str, Any]) -> str | None:
 
 
 def _check_attributes(element: Any, rule: _Element, here: str) -> Iterator[Problem]:
+    subject = _subject(element)
     for name, attribute in rule.attributes.items():
         text = element.get(name)
         if text is None or (not text.strip() and attribute.numbers == 0):
             if attribute.required:
-                yield Problem(
-                    'error',
-                    'missing_attribute',
-                    here,
-                    f"{_subject(element)} lacks the attribute '{name}'.",
-                )
-            continue
-        misread = _misread(text, attribute)
-        if misread:
-            kind, cause = misread
-            place = f'<{element.tag} {name}="{_short(text)}">'
-            yield Problem('error', kind, here, f'{cause}, in {place}.')
-    if rule.extensible or not rule.attributes:
-        return
-    for name in element.keys() - rule.attributes.keys():
-        valid = ', '.join(rule.attributes) or 'none'
-        yield Problem(
-            'warning',
-            'ignored_attribute',
-            here,
-            f"the attribute '{name}' of {_subject(element)} is ignored; valid: {valid}.",
-        )
+                yield problem('missing_attribute', here, subject=subject, name=name)
+        elif misread := _misread(text, attribute):
+            kind, data = misread
+            yield problem(kind, here, place=f'<{element.tag} {name}="{_short(text)}">', **data)
+    if not rule.extensible and rule.attributes:
+        valid = ', '.join(rule.attributes)
+        for name in element.keys() - rule.attributes.keys():
+            yield problem('ignored_attribute', here, name=name, subject=subject, valid=valid)
 
 
-def _misread(text: str, attribute: _Attribute) -> tuple[str, str] | None:
-    """Return kind and description of why an attribute cannot be read; None if it can."""
+def _misread(text: str, attribute: _Attribute) -> tuple[str, dict[str, object]] | None:
+    """Return the kind and its data if an attribute cannot be read."""
     if attribute.choices and text not in attribute.choices:
-        valid = ', '.join(attribute.choices)
-        return 'invalid_choice', f"'{_short(text)}' is not one of: {valid}"
+        return 'invalid_choice', {'word': _short(text), 'valid': ', '.join(attribute.choices)}
     if attribute.numbers == 0:
         return None
     words = text.split()
     for word in words:
         if not _NUMBER.fullmatch(word):
-            return 'not_a_number', f"'{_short(word)}' is not a number"
+            return 'not_a_number', {'word': _short(word)}
         value = abs(float(word))
         if not attribute.infinite and value > LARGEST_NUMBER:
-            if math.isfinite(value):
-                return 'number_too_large', f'{_short(word)} is beyond ±1e9'
-            return 'not_finite', f'{_short(word)} is not finite'
+            kind = 'number_too_large' if math.isfinite(value) else 'not_finite'
+            return kind, {'word': _short(word)}
     if len(words) != attribute.numbers:
         wanted = 'a number is' if attribute.numbers == 1 else f'{attribute.numbers} numbers are'
-        return 'wrong_length', f'{len(words)} numbers, but {wanted} needed'
+        return 'wrong_length', {'count': len(words), 'wanted': wanted}
     return None
 
 
 def _check_children(element: Any, rule: _Element, here: str) -> Iterator[Problem]:
     for tag, required in rule.children.items():
-        found = element.findall(tag)
+        found, data = element.findall(tag), {'subject': _subject(element), 'tag': tag}
         if required and not found:
-            yield Problem(
-                'error', 'missing_element', here, f'{_subject(element)} lacks the element <{tag}>.'
-            )
+            yield problem('missing_element', here, **data)
         if len(found) > 1:
             lines = ', '.join(str(child.sourceline) for child in found)
-            yield Problem(
-                'error',
-                'repeated_element',
-                here,
-                f'{_subject(element)} has {len(found)} elements <{tag}> (lines {lines}); one is '
-                'meant.',
-            )
+            yield problem('repeated_element', here, count=len(found), lines=lines, **data)
     for child in element:
-        meant = lookalike(child.tag, rule.children)
-        if meant:
-            yield Problem(
-                'warning',
-                'ignored_element',
-                here,
-                f'the element <{child.tag}> in line {child.sourceline} is ignored; did you mean '
-                f'<{meant}>?',
-            )
+        if meant := lookalike(child.tag, rule.children):
+            line = child.sourceline
+            yield problem('ignored_element', here, tag=child.tag, line=line, meant=meant)
 
 
 def _check_orientation(element: Any, here: str, version: str) -> Iterator[Problem]:
@@ -248,28 +288,13 @@ def _check_orientation(element: Any, here: str, version: str) -> Iterator[Proble
     if quaternion is None:
         return
     if version == '1.0':
-        yield Problem(
-            'error',
-            'quaternion_in_urdf_1_0',
-            here,
-            'quat_xyzw belongs to URDF 1.1; state <robot version="1.1"> or use rpy.',
-        )
+        yield problem('quaternion_in_urdf_1_0', here)
     if element.get('rpy') is not None:
-        yield Problem(
-            'error',
-            'two_orientations',
-            here,
-            'its <origin> has both rpy and quat_xyzw; one is meant.',
-        )
+        yield problem('two_orientations', here)
     if not _misread(quaternion, _Attribute(numbers=4)):
         norm = math.hypot(*map(float, quaternion.split()))
         if abs(norm - 1.0) > 1e-3:
-            yield Problem(
-                'error',
-                'quaternion_not_normalised',
-                here,
-                f'its quat_xyzw has the norm {norm:.4g}, not 1.',
-            )
+            yield problem('quaternion_not_normalised', here, norm=norm)
 
 
 def _subject(element: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, cross
 from izmp_dynamics.base.rotations import from_matrices
 from izmp_dynamics.model.robot_model import RobotModel
@@ -14,7 +15,7 @@ STEP = 1e-3
 
 
 @dataclass(frozen=True)
-class SoleMotion:
+class SoleMotion(Record):
     """A sole against the root at K instants, in root axes.
 
     Attributes:

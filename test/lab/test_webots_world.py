@@ -197,7 +197,7 @@ def test_mass_com_and_inertia_are_the_urdfs(made):
 
 def inertia_of(model, q):
     """Inertia (3, 3) of a robot about its centre of mass, summed up link by link with KDL."""
-    total, frames = model.tree.root_inertia, {model.root: None}
+    total, frames = model.tree.inertias[model.root], {model.root: None}
     for segment in model.tree.segments:
         at = segment.offset
         if segment.driver in model.joint_names:

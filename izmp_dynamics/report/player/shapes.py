@@ -116,12 +116,10 @@ def _in_body(mount: FrameMount, vertices: Array) -> Array:
 def _from_inertias(model: RobotModel, links: Iterable[str]) -> list[Shape]:
     """Ellipsoids of the masses and inertias of `links`, and bones between their joints."""
     wanted = set(links)
-    inertias = {segment.link: segment.segment.getInertia() for segment in model.tree.segments}
-    inertias[model.root] = model.tree.root_inertia
     vertices, faces = solid('sphere', (1.0,))
     shapes = []
     for link in sorted(wanted):
-        axes = ellipsoid(inertias[link])
+        axes = ellipsoid(model.tree.inertias[link])
         if axes is not None:
             centre, R, lengths = axes
             mount, in_link = model.mount(link), (vertices * lengths) @ R.T + centre

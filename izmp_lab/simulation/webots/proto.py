@@ -174,7 +174,7 @@ class ProtoBuilder:
 
     def build(self) -> Document:
         """Return the PROTO."""
-        if (inertia := self.model.tree.root_inertia).getMass() > 0.0:
+        if (inertia := self.model.tree.inertias[self.model.root]).getMass() > 0.0:
             self.masses[self.model.root] = inertia
         self._add_shapes(self.model.root)
         defs = def_names([link.name for link in self.urdf.robot.links])
