@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.results.evaluation import Evaluation, Foot, Track
-from izmp_dynamics.verdict.timeline import Timeline
-from izmp_dynamics.verdict.tipping import averaged, ground_fixed
+from izmp_dynamics.verdict.scene import Scene
 
 WIDTH = 0.16  # [s]
 CORNERS = np.array([[0.1, 0.05, 0.0], [-0.1, 0.05, 0.0], [-0.1, -0.05, 0.0], [0.1, -0.05, 0.0]])
@@ -26,9 +25,10 @@ def swinging(lift, land):
     nowhere = np.full((200, 3), np.nan)
     track = Track('mr_ad', np.zeros((200, 6)), point, np.zeros(200))
     up = np.tile([0.0, 0.0, 1.0], (200, 1))
+    com = 9.81 * (2.0 * WIDTH) ** 2 * up
     stamps = (1e9 * time).astype(np.int64)
     return Evaluation(
-        'r', 'base', 1.0, 9.81, stamps, {'mr_ad': track}, up, nowhere, nowhere, feet, None, None
+        'r', 'base', 1.0, 9.81, stamps, {'mr_ad': track}, up, nowhere, com, feet, None, None
     )
 
 
@@ -44,10 +44,9 @@ def test_a_foot_in_the_air_supports_where_it_lifts_off_and_lands(turn):
         foot.sole[:] = np.einsum('kij,kvj->kvi', R, foot.sole)
     point = evaluation.tracks['mr_ad'].point
     point[:] = np.einsum('kij,kj->ki', R, point)
-    timeline = Timeline.of(evaluation.stamps)
-    ground = ground_fixed(evaluation.feet, timeline, evaluation.columns)
-    usable = {'mr_ad': np.ones(200, dtype=bool)}
-    margin = averaged(evaluation, ground, timeline, usable, WIDTH)['mr_ad'].margin
+    scene = Scene(evaluation)
+    assert scene.averaging_time == pytest.approx(WIDTH)
+    margin = scene.averaged['mr_ad'].margin
     np.testing.assert_allclose(margin[20:84], -0.1, atol=1e-6)  # the swinging sole is behind
     assert (margin[86:180] > -0.06).all()  # it will be ahead
     np.testing.assert_allclose(margin[86:180], margin[120], atol=1e-6)

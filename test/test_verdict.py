@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from izmp_dynamics.report.page import cards
 from izmp_dynamics.verdict.events.find import find_events
 from izmp_dynamics.verdict.expect import Limits, check_limits
-from izmp_dynamics.verdict.reasons import HEADLINES
+from izmp_dynamics.verdict.reasons import HEADLINES, Case
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 from izmp_dynamics.verdict.verdict import judge
@@ -141,14 +141,14 @@ def test_the_card_of_the_margin_shows_the_excursion_that_decides():
     name = summary.verdict.judged_by  # its smallest margin is that of what is put down to an error
     error = replace(summary.tracks[name], averaged_margin=-0.3, averaged_margin_time=9.0)
     tracks = summary.tracks | {name: error}
-    scene, forces = Scene(evaluation), summary.external_forces
-    verdict = judge(scene, tracks, forces, [])
+    case = Case(Scene(evaluation), tracks, summary.external_forces)
+    verdict = judge(case)
     report = replace(summary, verdict=verdict, tracks=tracks).as_dict()
     card = cards(report)[0]
     assert f'by up to {card.value.lstrip("−")} ' in report['verdict']['sentence']
     when = card.note.rpartition('; ')[2]
     assert f') {when}:' in report['verdict']['sentence']
-    events = find_events(scene, error, forces, verdict)
+    events = find_events(case, verdict)
     (lowest,) = (event for event in events if event.kind == 'lowest margin')
     assert (lowest.size, lowest.begin) == (verdict.margin, verdict.margin_time)
     assert '; −300 mm at 9.00 s is put down to an error' in lowest.sentence
@@ -521,7 +521,7 @@ def test_the_cop_of_feet_that_do_not_measure_the_weight_proves_nothing(scale, by
     summary = summary_of(evaluation)
     error = replace(summary.judged.error, uncertainty=0.11)  # the margin is 0.09 m
     tracks = {**summary.tracks, 'mr_ad': replace(summary.judged, error=error)}
-    verdict = judge(Scene(evaluation), tracks, summary.external_forces, [])
+    verdict = judge(Case(Scene(evaluation), tracks, summary.external_forces))
     assert ('mean_foot_force' in [found.key for found in summary.findings]) is not by_cop
     assert ('but the measured CoP stayed' in verdict.sentence) is by_cop
 

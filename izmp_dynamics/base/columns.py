@@ -32,7 +32,7 @@ class Columns:
         self.maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
     def by_blocks(self, count: int, function: Callable[[slice], Any]) -> Any:
-        """Compute an array, or a tuple of arrays, of which each row depends on few others.
+        """Compute an array, or several by number or name, of which rows depend on few others.
 
         Args:
             count: number K of the rows.
@@ -44,11 +44,14 @@ class Columns:
         for first in range(0, count, self.block):
             found = function(slice(first, min(first + self.block, count)))
             parts = found if isinstance(found, tuple) else (found,)
+            parts = tuple(found.values()) if isinstance(found, dict) else parts
             columns = columns or [Column(self) for _ in parts]
             for column, part in zip(columns, parts, strict=True):
                 column.extend(part)
             self.release()
         joined = tuple(column.rows for column in columns)
+        if isinstance(found, dict):
+            return dict(zip(found, joined, strict=True))
         return joined if isinstance(found, tuple) else joined[0]
 
     def take(self, array: Rows, rows: Indices) -> Rows:

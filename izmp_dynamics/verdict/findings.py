@@ -22,7 +22,7 @@ from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, percent, ratio, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces, push_remarks
-from izmp_dynamics.verdict.reasons import bias_in_words, noise_in_words
+from izmp_dynamics.verdict.reasons import Case, bias_in_words, noise_in_words
 from izmp_dynamics.verdict.rules import USABLE_SHARE
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
@@ -113,27 +113,20 @@ def _is_certain(finding: Finding, scene: Scene) -> bool:
 
 
 def find(
-    scene: Scene,
-    tracks: Mapping[str, TrackStatistics],
-    judged: TrackStatistics | None,
-    forces: ExternalForces,
-    doubts: Sequence[Finding] = (),
-    falls: Sequence[tuple[float, float]] = (),
+    case: Case, judged: TrackStatistics | None, falls: Sequence[tuple[float, float]] = ()
 ) -> tuple[Finding, ...]:
     """Collect what an expert would point at before discussing the numbers.
 
     Beside findings with which no verdict can be true, nothing that rests on the same numbers is.
 
     Args:
-        scene: the evaluation.
-        tracks: its tracks in numbers.
-        judged: the one that the verdict rests on.
-        forces: external forces.
-        doubts: findings with which no verdict can be true.
+        case: what the verdict rests on.
+        judged: the track that it judges.
         falls: begin and end of each, and of an end that may be one [s].
     """
-    if doubts:
-        return *doubts, *_inputs(scene)
+    scene, tracks = case.scene, case.tracks
+    if case.doubts:
+        return *case.doubts, *_inputs(scene)
     found = [
         *_inputs(scene),
         *_soles(scene),
@@ -142,7 +135,7 @@ def find(
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
         *_cop_findings(scene, tracks, falls),
         *_forces(scene),
-        *_pushes(forces),
+        *_pushes(case.forces),
         *dead_sensors(scene.evaluation),
         *delay_findings(scene.late_cop),
     ]

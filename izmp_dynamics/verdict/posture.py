@@ -15,7 +15,13 @@ from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
 from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
-from izmp_dynamics.verdict.support import ENCODER_ERROR, SoleOverlap, Support, smallest_width
+from izmp_dynamics.verdict.support import (
+    ENCODER_ERROR,
+    SoleOverlap,
+    Support,
+    by_rows,
+    smallest_width,
+)
 from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
 
 FALL_TIMES = 3.0
@@ -48,7 +54,16 @@ class Posture(Support):
     """Height and attitude of the robot of an evaluation."""
 
     @cached_property
-    def height(self) -> Array:
+    def vertical_unknown(self) -> Mask:
+        """(K,) where the vertical is not known, of a robot of which it mostly is."""
+        unknown: Mask = np.zeros(self.count, dtype=np.bool_)
+        if self.evaluation.up is not None:
+            known = finite_rows(self.evaluation.up)
+            unknown = ~known & (2 * np.count_nonzero(known) > self.count)
+        return unknown
+
+    @by_rows
+    def height(self, rows: slice) -> Array:
         """(K,) height of the COM over the ground [m], along the vertical where that is known.
 
         A sole that tips takes the plane of the ground with it: along its normal a robot that lies
@@ -56,19 +71,6 @@ class Posture(Support):
         else is comparable with it. The ground is the evaluation's plane or, where no foot defines
         one or a sole is lower, the lowest sole corner.
         """
-        height: Array = self.columns.by_blocks(self._count, self._height)
-        return np.where(self.vertical_unknown, np.nan, height)
-
-    @cached_property
-    def vertical_unknown(self) -> Mask:
-        """(K,) where the vertical is not known, of a robot of which it mostly is."""
-        unknown: Mask = np.zeros(self._count, dtype=np.bool_)
-        if self.evaluation.up is not None:
-            known = finite_rows(self.evaluation.up)
-            unknown = ~known & (2 * np.count_nonzero(known) > self._count)
-        return unknown
-
-    def _height(self, rows: slice) -> Array:
         normal, up = self.evaluation.normal[rows], self.evaluation.up
         vertical: Mask = np.zeros(len(normal), dtype=np.bool_)
         if up is not None:
@@ -80,8 +82,19 @@ class Posture(Support):
             corners = np.einsum('ki,kvi->kv', normal[looked], foot.sole[rows][looked])
             if corners.shape[1]:
                 ground[looked] = np.fmin(ground[looked], np.fmin.reduce(corners, axis=1))
-        height: Array = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
-        return height
+        height = np.einsum('ki,ki->k', normal, self.evaluation.com[rows]) - ground
+        return np.where(self.vertical_unknown[rows], np.nan, height)
+
+    @by_rows
+    def _squared_speeds(self, rows: slice) -> Array:
+        time, com = self.timeline.time, self.evaluation.com
+        span = self.timeline.usual_step
+        n = max(1, round(_OVER / span)) if span > 0.0 else 1
+        at = np.arange(rows.start, rows.stop)
+        before, after = np.maximum(at - n, 0), np.minimum(at + n, max(self.count - 1, 0))
+        way, lasts = com[after] - com[before], np.maximum(time[after] - time[before], 1e-6)
+        found: Array = np.einsum('ki,ki->k', way, way) / lasts**2
+        return found
 
     @cached_property
     def motion(self) -> Array:
@@ -89,19 +102,7 @@ class Posture(Support):
 
         NaN where the joints are not known.
         """
-        time, com = self.timeline.time, self.evaluation.com
-        last, span = max(self._count - 1, 0), self.timeline.usual_step
-        n = max(1, round(_OVER / span)) if span > 0.0 else 1
-
-        def square(rows: slice) -> Array:
-            at = np.arange(rows.start, rows.stop)
-            before, after = np.maximum(at - n, 0), np.minimum(at + n, last)
-            way = com[after] - com[before]
-            lasts = np.maximum(time[after] - time[before], 1e-6)
-            found: Array = np.einsum('ki,ki->k', way, way) / lasts**2
-            return found
-
-        squares: Array = self.columns.by_blocks(self._count, square)
+        time, squares = self.timeline.time, self._squared_speeds
         known = np.isfinite(squares)
         first = np.searchsorted(time, time - _ABOUT)
         stop = np.searchsorted(time, time + _ABOUT, side='right')
@@ -218,7 +219,7 @@ class Posture(Support):
     @cached_property
     def tilt(self) -> Array:
         """(K,) angle of the root from where it is while the robot stands [rad]; NaN if unknown."""
-        tilt, up = np.full(self._count, np.nan), self.evaluation.up
+        tilt, up = np.full(self.count, np.nan), self.evaluation.up
         upright = np.empty((0, 3)) if up is None else up[self._standing]
         upright = upright[finite_rows(upright)]
         if up is not None and len(upright):
@@ -226,28 +227,22 @@ class Posture(Support):
             tilt = np.arccos(np.clip(up @ (axis / np.linalg.norm(axis)), -1.0, 1.0))
         return tilt
 
-    @property
-    def _tilted_beside(self) -> Mask:
+    @by_rows
+    def _tilted_beside(self, rows: slice) -> Mask:
         """(K,) where it is tilted by 45° and its centre of mass is beside all of its feet."""
-        up, feet, com = self.evaluation.up, self.evaluation.feet, self.evaluation.com
-        if up is None or not feet:
-            return np.zeros(self._count, dtype=np.bool_)
-
-        def beside(rows: slice) -> Mask:
-            found: Mask = self.tilt[rows] > FALLEN
+        found: Mask = self.tilt[rows] > FALLEN
+        up, feet = self.evaluation.up, self.evaluation.feet
+        if up is not None and feet:
             soles = tuple(foot.sole[rows][found] for foot in feet)
             every: Mask = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
-            (margin,) = margins((com[rows][found],), soles, every, up[rows][found])
-            found[found] = margin < 0.0
-            return found
-
-        found: Mask = self.columns.by_blocks(self._count, beside)
-        return found
+            com, up = self.evaluation.com[rows][found], up[rows][found]
+            found[found] = margins((com,), soles, every, up)[0] < 0.0
+        return found & bool(feet)
 
     @cached_property
     def lies(self) -> Mask:
         """(K,) whether the robot lies on the ground."""
-        lies: Mask = np.zeros(self._count, dtype=np.bool_)
+        lies: Mask = np.zeros(self.count, dtype=np.bool_)
         for rows in self.lying:
             lies[rows] = True
         return lies

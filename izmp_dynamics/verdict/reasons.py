@@ -1,16 +1,17 @@
 """Why a verdict is as it is, in words: one table of sentences, and the parts that they share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.finding import list_names
+from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.stability.alarm_rule import HORIZON
 from izmp_dynamics.stability.held_joints import REMEDY as JOINTS_REMEDY
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion, TrackError
-from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times, worded
+from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, times
 from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
@@ -38,7 +39,8 @@ class Reason(NamedTuple):
 
     Attributes:
         state: a key of `HEADLINES`.
-        sentence: for `formatting.worded`, from `scene`, `track` and the data of the rule.
+        sentence: for `formatting.worded`, from a `Case`, its `scene` and `track`, and the data of
+            the rule.
         advice: likewise.
     """
 
@@ -56,13 +58,13 @@ _CHECK_SOLES = (
     'izmp draft derives from forces. If they are right, move the planned ZMP inwards.'
 )
 _TOO_WRONG = (
-    'the {track.described} is {wrong}; the support polygon reaches {scene.room:mm} from its '
-    'middle to its edge.{cop}'
+    'the {track.described} is {case.wrong}; the support polygon reaches {scene.room:mm} from '
+    'its middle to its edge.{case.cop}'
 )
 _WITHIN_ERROR = (
     'within its error the {track.described} stayed inside the support polygon for the '
     '{track.evaluated_time:s} evaluated. At {worst.start:at} it appears up to '
-    '{worst.depth:mm}{known} outside for {worst.duration:s}, '
+    '{worst.depth:mm}{case.known} outside for {worst.duration:s}, '
 )
 _ON_LINES = 'for {share:%} of the time on the ground the robot stands on one or two point feet'
 
@@ -147,8 +149,8 @@ REASONS = {
     'open_end': Reason(
         'unclear', 'when the recording ends at {scene.timeline.duration:at}, {signs}.'
     ),
-    'noise': Reason('unclear', _TOO_WRONG, '{advice}'),
-    'bias': Reason('unclear', _TOO_WRONG, '{advice}'),
+    'noise': Reason('unclear', _TOO_WRONG, '{case.advice}'),
+    'bias': Reason('unclear', _TOO_WRONG, '{case.advice}'),
     'noise/rare': Reason(
         'unclear',
         'for 5 % of the time the {track.described} is more than '
@@ -165,36 +167,36 @@ REASONS = {
     ),
     'near_edge': Reason(
         'unclear',
-        'the {track.described} is {wrong}; its smallest margin is {track.averaged_margin:mm} at '
-        '{track.averaged_margin_time:at}, so it may have been outside for long enough to tip the '
-        'robot.',
-        '{advice}',
+        'the {track.described} is {case.wrong}; its smallest margin is '
+        '{track.averaged_margin:mm} at {track.averaged_margin_time:at}, so it may have been '
+        'outside for long enough to tip the robot.',
+        '{case.advice}',
     ),
     'outside_for_long': Reason(
         'unclear',
         'the {track.described} lies outside the support polygon for {longest.duration:s} from '
-        '{longest.start:at} on, by up to {longest.depth:mm}, yet the robot does not '
-        'fall; if it were really outside, it would fall within about {scene.falls_for:s}.{cop}',
+        '{longest.start:at} on, by up to {longest.depth:mm}, yet the robot does not fall; if it '
+        'were really outside, it would fall within about {scene.falls_for:s}.{case.cop}',
         'Check ground plane, soles, masses and the mounting of the IMU, and whether something '
         'else held the robot.',
     ),
-    'tipping': Reason('unstable', '{left}: enough to tip the robot.{cop}', _CHECK_SOLES),
+    'tipping': Reason('unstable', '{left}: enough to tip the robot.{case.cop}', _CHECK_SOLES),
     'pushed': Reason(
         'disturbed',
         '{left}. The measured CoP stayed at least {inside:mm} inside meanwhile, so the robot was '
-        'pushed or touched something other than the ground, {enough} to tip it.{at_edge}',
+        'pushed or touched something other than the ground, {enough} to tip it.{case.at_edge}',
         _CHECK_SIGNALS,
     ),
     'pushed/by': Reason(
         'disturbed',
         'pushed {push.described} at {push.start:at}, {left}. The measured CoP stayed at least '
-        '{inside:mm} inside meanwhile; the push was {enough} to tip the robot.{at_edge}',
+        '{inside:mm} inside meanwhile; the push was {enough} to tip the robot.{case.at_edge}',
         _CHECK_SIGNALS,
     ),
     'pushed/edge': Reason(
         'disturbed',
         'pushed {push.described} at {push.start:at}, {left}; the push was {enough} to tip the '
-        'robot.{at_edge}',
+        'robot.{case.at_edge}',
         _CHECK_SIGNALS,
     ),
     'pushed/brief': Reason(
@@ -218,12 +220,12 @@ REASONS = {
         'or more feet) the capture point was within the old and the new feet, at least '
         '{capture_margin:mm} from their edge (at {at:at}).',
     ),
-    'brief': Reason('marginal', '{left}: too short to tip the robot.{at_edge}', _CHECK_SOLES),
+    'brief': Reason('marginal', '{left}: too short to tip the robot.{case.at_edge}', _CHECK_SOLES),
     'inside': Reason(
         'stable',
         'the {track.described} stayed inside the support polygon{but} for the '
-        '{track.evaluated_time:s} evaluated; minimum margin: {track.averaged_margin:'
-        'margin}{known} at {track.averaged_margin_time:at}.{bound}{single}{at_edge}',
+        '{track.evaluated_time:s} evaluated; minimum margin: {track.averaged_margin:margin}'
+        '{case.known} at {track.averaged_margin_time:at}.{case.bound}{case.single}{case.at_edge}',
     ),
     'within_error': Reason('stable', _WITHIN_ERROR + 'which is less than that error.'),
     'within_error/cop': Reason(
@@ -242,21 +244,140 @@ ALSO = {
     '{far_off.depth:mm} outside at {far_off.start:at}.',
     'few_values': ' The {track.described} is judged, as the {first.described} has a value for '
     'only {first.evaluated_time:s}.',
-    'likely_fall': '{likely}',
-    'pushed': ' {pushes}',
+    'likely_fall': '{case.likely_fall}',
+    'pushed': ' {case.pushes}',
     'unknown_end': ' From {until:at} to the end ({rest:s}) nothing is known: the robot may have '
     'fallen.',
 }
 """What follows the sentence of a reason, in this order."""
 
 
-def wrong_in_words(scene: Scene, error: TrackError, rare: bool = False) -> dict[str, object]:
-    """Say whether a point is biased or noisy, or far off now and then, and what would help."""
-    if error.biased:
-        changes = rare or _changes(error)
-        return {'wrong': bias_in_words(error), 'advice': _bias_advice(scene, error, changes)}
-    noise = noise_in_words(scene, error)
-    return {'wrong': f'too noisy: {noise}', 'advice': _noise_advice(scene)}
+@dataclass(frozen=True)
+class Case:
+    """What a verdict rests on, and what is said of it.
+
+    Attributes:
+        scene: the evaluation.
+        tracks: its tracks in numbers.
+        forces: the pushes.
+        doubts: findings with which no verdict can be true.
+        track: the one that is judged; None without one.
+    """
+
+    scene: Scene
+    tracks: Mapping[str, TrackStatistics] = field(default_factory=dict)
+    forces: ExternalForces = field(default_factory=ExternalForces)
+    doubts: Sequence[Finding] = ()
+    track: TrackStatistics | None = None
+
+    @property
+    def _point(self) -> TrackStatistics:
+        """The track of a case in which its point decides."""
+        assert self.track is not None
+        return self.track
+
+    @property
+    def wrong(self) -> str:
+        """Whether the point is biased or noisy."""
+        error = self._point.error
+        if error.biased:
+            return bias_in_words(error)
+        return f'too noisy: {noise_in_words(self.scene, error)}'
+
+    @property
+    def advice(self) -> str:
+        """What would help."""
+        return advice(self.scene, self._point.error)
+
+    @property
+    def known(self) -> str:
+        """The uncertainty of a margin, in brackets; nothing measures that of the CoP."""
+        track = self._point
+        if track.name == 'cop':
+            return ''
+        assumed = (
+            '' if track.error.against == 'cop' else ', assumed: there is no CoP to measure it'
+        )
+        return f' (± {mm(track.error.uncertainty)}{assumed})'
+
+    @property
+    def bound(self) -> str:
+        """Why a margin that is smaller than its uncertainty is none the less enough."""
+        scene, track = self.scene, self._point
+        if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
+            return ''
+        if track.error.against == 'cop' and not scene.feet_are_doubtful:
+            closest = float(np.fmin.reduce(scene.averaged['cop'].margin))
+            if closest >= 0:
+                return (
+                    ' That is less than its uncertainty, but the measured CoP stayed '
+                    f'{mm(closest)} inside.'
+                )
+        return ' Even if it was wrong by that, it was outside too briefly to tip the robot.'
+
+    @property
+    def single(self) -> str:
+        """Why instants outside count for nothing where the average is inside."""
+        scene, track = self.scene, self._point
+        if not track.smallest_margin < min(0.0, track.averaged_margin):
+            return ''
+        lasts = track.longest_outside
+        outside = f' Single instants reach {mm(-track.smallest_margin)} outside for up to'
+        if lasts < scene.averaging_time:
+            return f'{outside} {seconds(lasts)}, too short to tip it.'
+        return (
+            f'{outside} {seconds(lasts)}; only the average over '
+            f'{seconds(scene.averaging_time)}, against all soles that carry meanwhile, can tip it.'
+        )
+
+    @property
+    def at_edge(self) -> str:
+        """That the point was at the edge for longer than a fall takes."""
+        scene, near = self.scene, self.scene.judged_margin(self._point.name) < TOLERANCE
+        longest, start = scene.timeline.longest_run(near)
+        if longest <= scene.falls_for:
+            return ''
+        return (
+            f' For {seconds(scene.timeline.total(near))} in all it was at the edge (within '
+            f'{mm(TOLERANCE)} of it, or outside), for up to {seconds(longest)} (from '
+            f'{instant(start)} on): the soles rolled over their edges or rocked on them, or their '
+            'polygons are too small.'
+        )
+
+    @property
+    def cop(self) -> str:
+        """Where the CoP was."""
+        cop = self.tracks.get('cop')
+        against_it = self._point.error.against == 'cop'
+        if cop is None or not against_it or not np.isfinite(cop.averaged_margin):
+            return ''
+        if cop.averaged_margin < 0:
+            return f' The measured CoP was inside for {percent(cop.inside_share)} of the time.'
+        closest = mm(cop.averaged_margin)
+        return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'
+
+    @property
+    def likely_fall(self) -> str:
+        """That a fall was likelier than not although none came."""
+        scene = self.scene
+        probability = np.empty(0) if scene.fall_risk is None else scene.fall_risk[0]
+        row = lowest(-probability)
+        if row is None or probability[row] < LIKELY:
+            return ''
+        return (
+            f' At {instant(float(scene.timeline.time[row]))} a fall within {HORIZON:g} s was '
+            f'likelier than not ({probable(scene, slice(row, row + 1))}): the capture point was '
+            'beyond what the feet, and steps like those before, can bring back. None came: either '
+            'a step that was not expected caught it, or the signals are wrong there.'
+        )
+
+    @property
+    def pushes(self) -> str:
+        """What pushed."""
+        pushes = self.forces.pushes
+        largest = max(pushes, key=lambda push: push.size)
+        often = '' if len(pushes) == 1 else f' {times(len(pushes))}, hardest'
+        return f'It was pushed{often} {largest.described} at {instant(largest.start)}.'
 
 
 def bias_in_words(error: TrackError) -> str:
@@ -278,8 +399,23 @@ def _changes(error: TrackError) -> bool:
     return error.bias < CONSTANT_SHARE * error.slow
 
 
-def _bias_advice(scene: Scene, error: TrackError, changes: bool) -> str:
-    """What helps against a bias; first, sensors that seem to measure less than a whole wrench."""
+def advice(scene: Scene, error: TrackError, rare: bool = False) -> str:
+    """What helps against a bias, or against noise, of a point that is so throughout or `rare`ly.
+
+    First, sensors that seem to measure less than a whole wrench; not the filter that is on.
+    """
+    filtering = scene.evaluation.filtering
+    if not error.biased and filtering:
+        return (
+            f'{filtering[0].upper()}{filtering[1:]} is on already. What helps: less noisy joint '
+            'angles or IMU, stamps taken at the instant of measurement, or a longer half-width, '
+            'which costs bandwidth.'
+        )
+    if not error.biased:
+        return (
+            'Set a filter in the robot file (filter.half_width), or use less noisy sensors and '
+            'better stamps; “izmp check” shows which.'
+        )
     feet = [
         foot.name
         for foot in scene.evaluation.feet
@@ -291,7 +427,7 @@ def _bias_advice(scene: Scene, error: TrackError, changes: bool) -> str:
     )
     tilt = np.degrees(np.arctan2(error.bias, scene.initial_height))
     why = f'a bias. An IMU mounted {tilt:.1f}° off causes such an error, as do wrong masses'
-    if changes:
+    if rare or _changes(error):
         why = (
             'an error that changes with the motion. Late or turned sensors cause such an error, '
             'as do wrong masses'
@@ -311,90 +447,18 @@ def noise_in_words(scene: Scene, error: TrackError) -> str:
     )
 
 
-def _noise_advice(scene: Scene) -> str:
-    """What helps against noise; not the filter that is on already."""
-    filtering = scene.evaluation.filtering
-    if filtering:
-        return (
-            f'{filtering[0].upper()}{filtering[1:]} is on already. What helps: less noisy joint '
-            'angles or IMU, stamps taken at the instant of measurement, or a longer half-width, '
-            'which costs bandwidth.'
-        )
-    return (
-        'Set a filter in the robot file (filter.half_width), or use less noisy sensors and better '
-        'stamps; “izmp check” shows which.'
-    )
-
-
 def left_polygon(track: TrackStatistics, excursions: Sequence[Excursion]) -> str:
     """When a point left the polygon, for how long and how far; the worst excursion is first."""
-    count = len(excursions)
-    return worded(
-        'the {track.described} left the support polygon '
-        + (
-            'for {total:s} from {worst.start:at} on, by up to {deepest.depth:mm}{known} at '
-            '{deepest.deepest:at}'
-            if count == 1
-            else '{count:times}, for {total:s} in all and by up to {deepest.depth:mm}{known} at '
-            '{deepest.deepest:at}, the worst from {worst.start:at} on'
-        ),
-        track=track,
-        count=count,
-        total=sum(excursion.duration for excursion in excursions),
-        deepest=max(excursions, key=lambda excursion: excursion.depth),
-        known='' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})',
-        worst=excursions[0],
-    )
-
-
-def how_well_known(track: TrackStatistics) -> str:
-    """The uncertainty of a margin, in brackets; nothing measures that of the CoP."""
-    if track.name == 'cop':
-        return ''
-    assumed = '' if track.error.against == 'cop' else ', assumed: there is no CoP to measure it'
-    return f' (± {mm(track.error.uncertainty)}{assumed})'
-
-
-def why_enough(scene: Scene, track: TrackStatistics) -> str:
-    """Say why a margin that is smaller than its uncertainty is none the less enough."""
-    if track.name == 'cop' or not track.averaged_margin < track.error.uncertainty:
-        return ''
-    if track.error.against == 'cop' and not scene.feet_are_doubtful:
-        closest = float(np.fmin.reduce(scene.averaged['cop'].margin))
-        if closest >= 0:
-            return (
-                ' That is less than its uncertainty, but the measured CoP stayed '
-                f'{mm(closest)} inside.'
-            )
-    return ' Even if it was wrong by that, it was outside too briefly to tip the robot.'
-
-
-def single_instants(scene: Scene, track: TrackStatistics) -> str:
-    """Say why instants outside count for nothing where the average is inside; empty without."""
-    if not track.smallest_margin < min(0.0, track.averaged_margin):
-        return ''
-    lasts = track.longest_outside
-    outside = f' Single instants reach {mm(-track.smallest_margin)} outside for up to'
-    if lasts < scene.averaging_time:
-        return f'{outside} {seconds(lasts)}, too short to tip it.'
-    return (
-        f'{outside} {seconds(lasts)}; only the average over '
-        f'{seconds(scene.averaging_time)}, against all soles that carry meanwhile, can tip it.'
-    )
-
-
-def long_at_edge(scene: Scene, track: TrackStatistics) -> str:
-    """Say if the point was at the edge for longer than a fall takes; empty otherwise."""
-    near = scene.judged_margin(track.name) < TOLERANCE
-    longest, start = scene.timeline.longest_run(near)
-    if longest <= scene.falls_for:
-        return ''
-    return (
-        f' For {seconds(scene.timeline.total(near))} in all it was at the edge (within '
-        f'{mm(TOLERANCE)} of it, or outside), for up to {seconds(longest)} (from '
-        f'{instant(start)} on): the soles rolled over their edges or rocked on them, or their '
-        'polygons are too small.'
-    )
+    count, worst = len(excursions), excursions[0]
+    deepest = max(excursions, key=lambda excursion: excursion.depth)
+    lasts = seconds(sum(excursion.duration for excursion in excursions))
+    known = '' if track.name == 'cop' else f' (± {mm(track.error.uncertainty)})'
+    far = f'by up to {mm(deepest.depth)}{known} at {instant(deepest.deepest)}'
+    when = f'for {lasts} from {instant(worst.start)} on, {far}'
+    if count > 1:
+        when = f'{times(count)}, for {lasts} in all and {far}, the worst from '
+        when += f'{instant(worst.start)} on'
+    return f'the {track.described} left the support polygon {when}'
 
 
 def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
@@ -403,36 +467,3 @@ def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
     largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))
     doubt = assumed is not None and bool(assumed[rows].any())
     return f'probability {percent(largest)}{", without a measured orientation" if doubt else ""}'
-
-
-def likely_fall(scene: Scene) -> str:
-    """Say if a fall was likelier than not although none came, as a sentence to add."""
-    probability = np.empty(0) if scene.fall_risk is None else scene.fall_risk[0]
-    row = lowest(-probability)
-    if row is None or probability[row] < LIKELY:
-        return ''
-    return (
-        f' At {instant(float(scene.timeline.time[row]))} a fall within {HORIZON:g} s was likelier '
-        f'than not ({probable(scene, slice(row, row + 1))}): the capture point was beyond what '
-        'the feet, and steps like those before, can bring back. None came: either a step that was '
-        'not expected caught it, or the signals are wrong there.'
-    )
-
-
-def pushed_in_words(forces: ExternalForces) -> str:
-    """Say what pushed, as a sentence to add; empty if nothing did."""
-    if not forces.pushes:
-        return ''
-    largest = max(forces.pushes, key=lambda push: push.size)
-    often = '' if len(forces.pushes) == 1 else f' {times(len(forces.pushes))}, hardest'
-    return f'It was pushed{often} {largest.described} at {instant(largest.start)}.'
-
-
-def where_cop_was(cop: TrackStatistics | None, track: TrackStatistics) -> str:
-    """Say where the CoP was, as a sentence to add; empty without one."""
-    if cop is None or track.error.against != 'cop' or not np.isfinite(cop.averaged_margin):
-        return ''
-    if cop.averaged_margin < 0:
-        return f' The measured CoP was inside for {percent(cop.inside_share)} of the time.'
-    closest = mm(cop.averaged_margin)
-    return f' The measured CoP stayed inside; it came as close as {closest} to the edge.'

@@ -1,7 +1,7 @@
 """Was the robot stable? The rules that turn statistics into a reason and its data.
 
 The point that is judged is the IZMP of MR-AD (else of IR-MD, else the CoP), averaged over half of
-the time constant with which the robot tips (see `tipping`). Inside the support polygon it means
+the time constant with which the robot tips (see `scene`). Inside the support polygon it means
 that the robot cannot tip over an edge. Outside, three facts of physics keep errors from being
 called a fall:
 
@@ -18,7 +18,8 @@ Everything is measured in metres, seconds and standard deviations of this record
 shares of its length: a longer recording of the same motion has the same verdict.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,24 +27,14 @@ import numpy as np
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import lowest, median
 from izmp_dynamics.stability.held_joints import unknown_foot
-from izmp_dynamics.verdict.capture import capture_margins
+from izmp_dynamics.verdict.capture import Touchdowns, all_measured, capture_margins, touchdowns
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
 from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds
 from izmp_dynamics.verdict.posture import FALLEN_HEIGHT
-from izmp_dynamics.verdict.pushes import ExternalForces, PushStatistics, depth_during
-from izmp_dynamics.verdict.reasons import (
-    how_well_known,
-    left_polygon,
-    long_at_edge,
-    probable,
-    single_instants,
-    where_cop_was,
-    why_enough,
-    wrong_in_words,
-)
+from izmp_dynamics.verdict.pushes import PushStatistics, depth_during
+from izmp_dynamics.verdict.reasons import Case, advice, left_polygon, probable
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics, pair_statistics
-from izmp_dynamics.verdict.stepping import Touchdowns, all_measured, touchdowns
 
 STEPS = 2
 """So often feet come to a robot on a line or a point if it steps."""
@@ -75,64 +66,53 @@ EMPTY_POLYGON = 1e-3
 _Answer = tuple[str, dict[str, Any]]
 """A key of `reasons.REASONS`, and the data of its sentence."""
 
-_Tracks = Mapping[str, TrackStatistics]
 
-
-def decide(
-    scene: Scene, tracks: _Tracks, forces: ExternalForces, doubts: Sequence[Finding]
-) -> _Answer:
+def decide(case: Case) -> tuple[str, dict[str, Any]]:
     """Decide why the verdict is as it is: the first rule that applies does.
 
-    Args:
-        scene: the evaluation.
-        tracks: its tracks in numbers.
-        forces: the pushes.
-        doubts: findings with which no verdict can be true.
-
     Returns:
-        A key of `reasons.REASONS`, and the data of its sentence: the `scene`, the `track` that is
-        judged, None without one, and what the rule found.
+        A key of `reasons.REASONS`, and the data of its sentence: the `case` with the track that is
+        judged, and what the rule found.
     """
-    track = _judged(scene, tracks)
+    scene = case.scene
+    case = replace(case, track=_judged(case))
     absent = [each for each in scene.evaluation.doubts if each.data.get('judged_by')]
     key, data = (
         _foot_unknown(scene)  # cannot say
-        or _input_wrong(doubts)  # cannot say
-        or _fallen(scene, track)  # fell
+        or _input_wrong(case.doubts)  # cannot say
+        or _fallen(case)  # fell
         or _input_wrong(absent)  # cannot say
-        or _stepping(scene, tracks, track, forces)  # whatever the next feet say
+        or _stepping(case)  # whatever the next feet say
         or _nothing_to_judge(scene)  # cannot say
         or _soles_overlap(scene, scene.room)  # cannot say
-        or (_by_track(scene, tracks, track, forces) if track else ('nothing_evaluated/point', {}))
+        or (_by_track(case, case.track) if case.track else ('nothing_evaluated/point', {}))
     )
-    return key, {'scene': scene, 'track': track} | data
+    return key, {'case': case} | data
 
 
-def _by_track(
-    scene: Scene, tracks: _Tracks, track: TrackStatistics, forces: ExternalForces
-) -> _Answer:
-    """The first rule that applies to the point of a track."""
+def _by_track(case: Case, track: TrackStatistics) -> _Answer:
+    """The first rule that applies to the point of the track that is judged."""
     return (
-        _too_few_values(scene, track)  # cannot say
-        or _falling_at_end(scene)  # unstable
-        or _open_end(scene, track)  # cannot say
-        or _too_uncertain(scene, tracks, track)  # cannot say
-        or _outside_for_long(scene, tracks, track)  # cannot say
-        or _tipping(scene, tracks, track)  # unstable
-        or _pushed(scene, track, forces)  # disturbed
-        or _now_and_then_far_off(scene, track)  # cannot say
-        or _brief(scene, track)  # marginal
-        or _near_edge(scene, track)  # cannot say
-        or _soles_overlap(scene, track.averaged_margin)  # cannot say
-        or _by_cop(scene, tracks, track, forces)  # whatever that says
-        or _inside(scene, track, forces)  # stable
+        _too_few_values(case.scene, track)  # cannot say
+        or _falling_at_end(case.scene)  # unstable
+        or _open_end(case.scene, track)  # cannot say
+        or _too_uncertain(case.scene, track)  # cannot say
+        or _outside_for_long(case.scene, track)  # cannot say
+        or _tipping(case.scene, track)  # unstable
+        or _pushed(case, track)  # disturbed
+        or _now_and_then_far_off(case, track)  # cannot say
+        or _brief(track)  # marginal
+        or _near_edge(case.scene, track)  # cannot say
+        or _soles_overlap(case.scene, track.averaged_margin)  # cannot say
+        or _by_cop(case, track)  # whatever that says
+        or _inside(case, track)  # stable
     )
 
 
-def _judged(scene: Scene, tracks: _Tracks) -> TrackStatistics | None:
+def _judged(case: Case) -> TrackStatistics | None:
     """Choose the first track that covers half of the loaded time, else the one covering most."""
-    able = [track for track in tracks.values() if np.isfinite(track.averaged_margin)]
-    enough = COVERED_SHARE * scene.timeline.total(scene.loaded & ~scene.lies)
+    able = [track for track in case.tracks.values() if np.isfinite(track.averaged_margin)]
+    enough = COVERED_SHARE * case.scene.timeline.total(case.scene.loaded & ~case.scene.lies)
     for track in able:
         if track.evaluated_time >= enough:
             return track
@@ -152,8 +132,9 @@ def _input_wrong(doubts: Sequence[Finding]) -> _Answer | None:
     return ('input_wrong', {'finding': doubts[0]}) if doubts else None
 
 
-def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
+def _fallen(case: Case) -> _Answer | None:
     """It lies on the ground."""
+    scene, track = case.scene, case.track
     if not scene.lying:
         return None
     rows, time = scene.lying[0], scene.timeline.time
@@ -174,10 +155,9 @@ def _fallen(scene: Scene, track: TrackStatistics | None) -> _Answer | None:
     return 'height' if is_low else 'tilt', {'sank': sank, 'low': low, 'after': after}
 
 
-def _stepping(
-    scene: Scene, tracks: _Tracks, track: TrackStatistics | None, forces: ExternalForces
-) -> _Answer | None:
-    """It trots: what counts is whether the next feet come in time, see `stepping`."""
+def _stepping(case: Case) -> _Answer | None:
+    """It trots: what counts is whether the next feet come in time, see `Touchdowns`."""
+    scene, track = case.scene, case.track
     loaded = scene.timeline.total(scene.loaded)
     on_line = scene.timeline.total(scene.loaded & ~scene.spans_area)
     if not on_line > 0.0:
@@ -200,24 +180,25 @@ def _stepping(
     at, margin = float(steps.time[worst]), float(steps.margin[worst])
     data: dict[str, Any] = {'capture_margin': margin, 'at': at}
     ends = (
-        _too_uncertain(scene, tracks, track)
-        or _feet_doubtful(scene, track)
-        or _ends_soon_after(scene, forces.pushes)
+        _too_uncertain(scene, track)
+        or _feet_doubtful(case, track)
+        or _ends_soon_after(scene, case.forces.pushes)
     )
     if ends is None and (steps.margin[steps.time > last] < 0.0).any():
         ends = 'open_end', {'signs': 'its capture point is outside the feet that land'}
     if ends is not None:
         return ends
-    push, left = _stepped_out(scene, track, forces, steps)
+    push, left = _stepped_out(case, track, steps)
     if left:
         return f'{"pushed" if push else "brief"}/stepping', data | {'push': push, 'left': left}
     return 'stepping', data | {'share': share, 'count': len(steps.time)}
 
 
 def _stepped_out(
-    scene: Scene, track: TrackStatistics, forces: ExternalForces, steps: Touchdowns
+    case: Case, track: TrackStatistics, steps: Touchdowns
 ) -> tuple[PushStatistics | None, str]:
     """What left the feet of a robot that trots, although its next feet came, and what pushed."""
+    scene, forces = case.scene, case.forces
     worst = int(np.argmin(steps.margin))
     at, margin = float(steps.time[worst]), float(steps.margin[worst])
     if margin < 0.0:
@@ -238,12 +219,12 @@ def _stepped_out(
 _OLD_AND_NEW = 'the old and the new feet'
 
 
-def _feet_doubtful(scene: Scene, track: TrackStatistics) -> _Answer | None:
+def _feet_doubtful(case: Case, track: TrackStatistics) -> _Answer | None:
     """Which feet carry contradicts the motion, as on a line no polygon shows."""
-    if track.name == 'cop' or 'cop' not in scene.names:
+    if track.name == 'cop' or 'cop' not in case.tracks:
         return None
-    apart = pair_statistics(scene, track.name, 'cop').mean
-    return ('noise/stepping', {'apart': apart}) if apart > USABLE_SHARE * scene.room else None
+    apart = pair_statistics(case.scene, track.name, 'cop').mean
+    return ('noise/stepping', {'apart': apart}) if apart > USABLE_SHARE * case.scene.room else None
 
 
 def _nothing_to_judge(scene: Scene) -> _Answer | None:
@@ -346,37 +327,35 @@ def _leaning_at_end(scene: Scene, track: TrackStatistics) -> Iterator[str]:
                 yield f'the CoP has been at the edge for {seconds(at_edge)}'
 
 
-def _too_uncertain(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+def _too_uncertain(scene: Scene, track: TrackStatistics) -> _Answer | None:
     """The error of the point is as large as the support polygon."""
     if track.error.usual <= USABLE_SHARE * scene.room:
         return None
-    data = wrong_in_words(scene, track.error) | {'cop': where_cop_was(tracks.get('cop'), track)}
-    return 'bias' if track.error.biased else 'noise', data
+    return 'bias' if track.error.biased else 'noise', {}
 
 
-def _outside_for_long(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+def _outside_for_long(scene: Scene, track: TrackStatistics) -> _Answer | None:
     """It was outside for longer than any robot survives, and stands."""
     longest = max(track.excursions, key=lambda found: found.duration, default=None)
     if track.name == 'cop' or longest is None or longest.duration <= scene.falls_for:
         return None
-    cop = where_cop_was(tracks.get('cop'), track)
-    return 'outside_for_long', {'longest': longest, 'cop': cop}
+    return 'outside_for_long', {'longest': longest}
 
 
-def _tipping(scene: Scene, tracks: _Tracks, track: TrackStatistics) -> _Answer | None:
+def _tipping(scene: Scene, track: TrackStatistics) -> _Answer | None:
     """It was outside, over an edge, for long enough to tip."""
     edge = track.caused('edge')
     if not edge or edge[0].throw < TIPPING_SHARE * scene.room or _is_far_off(scene, track):
         return None
-    cop = where_cop_was(tracks.get('cop'), track)
-    return 'tipping', {'left': left_polygon(track, edge), 'cop': cop}
+    return 'tipping', {'left': left_polygon(track, edge)}
 
 
-def _pushed(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _Answer | None:
+def _pushed(case: Case, track: TrackStatistics) -> _Answer | None:
     """It was outside by a push: one is found there, or the CoP was inside meanwhile."""
+    scene = case.scene
 
     def by(found: Excursion) -> PushStatistics | None:
-        return forces.largest_within(*found.cause_within(scene.averaging_time))
+        return case.forces.largest_within(*found.cause_within(scene.averaging_time))
 
     pushed = [
         found
@@ -384,7 +363,7 @@ def _pushed(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _An
         if found.cause == 'push' or (found.cause == 'edge' and by(found))
     ]
     if not pushed:
-        return _pushed_briefly(scene, track, forces)
+        return _pushed_briefly(case, track)
     push, inside = by(pushed[0]), min(found.cop_margin for found in pushed)
     if push is None and _is_far_off(scene, track):
         return None
@@ -395,21 +374,18 @@ def _pushed(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _An
         'push': push,
         'inside': inside,
         'enough': 'enough' if pushed[0].throw >= TIPPING_SHARE * scene.room else 'not enough',
-        'at_edge': long_at_edge(scene, track),
     })  # fmt: skip
 
 
-def _pushed_briefly(
-    scene: Scene, track: TrackStatistics, forces: ExternalForces
-) -> _Answer | None:
+def _pushed_briefly(case: Case, track: TrackStatistics) -> _Answer | None:
     """It was outside while something pushed, for less than the average feels."""
-    depths = [(depth_during(scene, track, push), push) for push in forces.pushes]
+    depths = [(depth_during(case.scene, track, push), push) for push in case.forces.pushes]
     outside = [(depth, push) for depth, push in depths if depth > TOLERANCE]
     if not outside:
         return None
     depth, push = max(outside, key=lambda each: each[0])
     pushed = 'pushed/brief', {'push': push, 'depth': depth}
-    return _ends_soon_after(scene, [push for _, push in outside]) or pushed
+    return _ends_soon_after(case.scene, [push for _, push in outside]) or pushed
 
 
 def _ends_soon_after(scene: Scene, pushes: Sequence[PushStatistics]) -> _Answer | None:
@@ -422,41 +398,37 @@ def _ends_soon_after(scene: Scene, pushes: Sequence[PushStatistics]) -> _Answer 
     return 'open_end', {'signs': f'{signs}; a fall takes {seconds(scene.falls_for)}'}
 
 
-def _brief(scene: Scene, track: TrackStatistics) -> _Answer | None:
+def _brief(track: TrackStatistics) -> _Answer | None:
     """It was outside, too short to tip."""
     edge = track.caused('edge')
-    if not edge:
-        return None
-    return 'brief', {'left': left_polygon(track, edge), 'at_edge': long_at_edge(scene, track)}
+    return ('brief', {'left': left_polygon(track, edge)}) if edge else None
 
 
 def _near_edge(scene: Scene, track: TrackStatistics) -> _Answer | None:
     """The point, off by its uncertainty, could have tipped the robot."""
-    if track.possible_throw < TIPPING_SHARE * scene.room:
-        return None
-    return 'near_edge', wrong_in_words(scene, track.error)
+    return ('near_edge', {}) if track.possible_throw >= TIPPING_SHARE * scene.room else None
 
 
-def _now_and_then_far_off(scene: Scene, track: TrackStatistics) -> _Answer | None:
+def _now_and_then_far_off(case: Case, track: TrackStatistics) -> _Answer | None:
     """For some of the time the point is farther off than the support polygon reaches."""
-    if not _is_far_off(scene, track):
+    if not _is_far_off(case.scene, track):
         return None
-    return 'noise/rare', wrong_in_words(scene, track.error, rare=True)
+    return 'noise/rare', {'advice': advice(case.scene, track.error, rare=True)}
 
 
 def _is_far_off(scene: Scene, track: TrackStatistics) -> bool:
     return track.error.against == 'cop' and track.error.uncertainty > scene.room
 
 
-def _by_cop(
-    scene: Scene, tracks: _Tracks, track: TrackStatistics, forces: ExternalForces
-) -> _Answer | None:
+def _by_cop(case: Case, track: TrackStatistics) -> _Answer | None:
     """Its errors are as large as the soles, so the CoP is judged in its place."""
     worst = _worst_error(track)
-    if worst is None or worst.depth <= scene.room or not scene.cop_is_whole:
+    if worst is None or worst.depth <= case.scene.room or not case.scene.cop_is_whole:
         return None
-    key, data = _by_track(scene, tracks, tracks['cop'], forces)
-    return key, {'track': tracks['cop'], 'far_off': worst} | data
+    cop = case.tracks['cop']
+    by_cop = replace(case, track=cop)
+    key, data = _by_track(by_cop, cop)
+    return key, {'case': by_cop, 'far_off': worst} | data
 
 
 def _worst_error(track: TrackStatistics) -> Excursion | None:
@@ -464,33 +436,24 @@ def _worst_error(track: TrackStatistics) -> Excursion | None:
     return max(track.caused('error'), key=lambda found: found.depth, default=None)
 
 
-def _inside(scene: Scene, track: TrackStatistics, forces: ExternalForces) -> _Answer:
+def _inside(case: Case, track: TrackStatistics) -> _Answer:
     """It stayed inside, or appears outside by no more than its error."""
-    known = how_well_known(track)
     worst = _worst_error(track)
     if worst is not None:
-        elsewhere = _gap_elsewhere(scene, track, worst, forces)
-        return f'within_error{"/cop" if elsewhere else ""}', {
-            'worst': worst, 'known': known, **elsewhere
-        }  # fmt: skip
-    return 'inside', {
-        'but': f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else '',
-        'known': known,
-        'bound': why_enough(scene, track),
-        'single': single_instants(scene, track),
-        'at_edge': long_at_edge(scene, track),
-    }
+        elsewhere = _gap_elsewhere(case, track, worst)
+        return f'within_error{"/cop" if elsewhere else ""}', {'worst': worst, **elsewhere}
+    but = f' or within {mm(TOLERANCE)} of its edge' if track.averaged_margin < 0 else ''
+    return 'inside', {'but': but}
 
 
-def _gap_elsewhere(
-    scene: Scene, track: TrackStatistics, worst: Excursion, forces: ExternalForces
-) -> dict[str, Any]:
+def _gap_elsewhere(case: Case, track: TrackStatistics, worst: Excursion) -> dict[str, Any]:
     """Where else the averaged point is farthest off a CoP that is inside, if one is known [m]."""
     if not np.isfinite(worst.cop_margin):
         return {}
+    scene = case.scene
     time, (begin, end) = scene.timeline.time, worst.cause_within(scene.averaging_time)
     gap = scene.averaged[track.name].point - scene.averaged['cop'].point
-    counts = scene.judged[track.name] & scene.judged['cop'] & ~forces.about(scene)
+    counts = scene.judged[track.name] & scene.judged['cop'] & ~case.forces.about(scene)
     counts &= (time < begin) | (time > end)
     size = np.where(counts, np.linalg.norm(gap, axis=1), np.nan)
     row = lowest(-size)

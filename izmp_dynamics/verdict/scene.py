@@ -1,24 +1,49 @@
-"""What the report needs of an evaluation: computed once, used by all."""
+"""What the report needs of an evaluation: computed once, used by all.
 
+The point is judged as the robot's tipping feels it: averaged over half of the tipping time
+constant. A robot of COM height h tips with T = √(h/g). A point that is outside the support polygon
+by d for the time t throws the capture point d·t/T outwards; half of the room for T/2 is what can
+just tip it. So what happens within less than T/2 cannot tip a robot, and the point is judged after
+an average over that time: a triangle of this width at half its height, in a frame that is fixed to
+the ground. Noise of the sensors falls meanwhile to a tenth and less, so that the verdict hardly
+depends on a filter before.
+
+That frame follows from the feet alone: the sole that carries does not move. In it the points of
+different instants can be averaged although the robot walks. It needs neither a localizer nor an
+orientation; over some tenths of a second its drift does not matter.
+
+The support polygon of an instant is here that of all soles that carry load within the average,
+each where it stands: a foot in the air counts where it lifts off or lands, whichever is nearer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.columns import Column
+from izmp_dynamics.base.conventions import Array, cross, finite_rows, mean_of_corners
 from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.diagnosis.forces import delay_of_cop, feet_findings
+from izmp_dynamics.results.evaluation import Foot
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.alarm_rule import HOLD
+from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.posture import Posture
-from izmp_dynamics.verdict.timeline import Mask, changes
-from izmp_dynamics.verdict.tipping import Averaged, GroundFixed, averaged, ground_fixed
+from izmp_dynamics.verdict.support import by_rows
+from izmp_dynamics.verdict.timeline import Indices, Mask, changes, running_sum
 
 LIKELY = 0.5
 """Probability from which on a fall is likelier than not [-]."""
 
 LANDING = 0.1
 """Time after a touchdown in which its largest force is looked for [s]."""
+
+LEAST_FILLED = 0.7
+"""Share of the usual number of instants without which an average is none: at an end, in a hole."""
 
 LABELS = {'mr_ad': 'MR-AD', 'ir_md': 'IR-MD', 'cop': 'CoP'}
 
@@ -28,17 +53,84 @@ def label_of(name: str) -> str:
     return LABELS.get(name, name)
 
 
+@dataclass(frozen=True)
+class GroundFixed:
+    """Pose of the root in the frame that is fixed to the ground.
+
+    Attributes:
+        R: (K, 3, 3) ground_R_root; NaN where no foot carries load.
+        p: (K, 3) position of the root [m].
+        segment: (K,) number of the segment in which the frame is the same one; −1 without one.
+    """
+
+    R: Array
+    p: Array
+    segment: Indices
+
+    def place(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
+        placed: Array = rotated(self.R[rows], points) + self.p[rows]
+        return placed
+
+    def into_root(self, points: Array, rows: slice | Indices) -> Array:
+        """Bring points (S, 3) at the instants `rows` from this frame to the root frame."""
+        seen: Array = rotated_back(self.R[rows], points - self.p[rows])
+        return seen
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """A track after the average.
+
+    Attributes:
+        point: (K, 3) in the root frame [m]; NaN where there is none.
+        margin: (K,) signed distance from the edge of the support polygon [m].
+    """
+
+    point: Array
+    margin: Array
+
+
+def sole_frame(foot: Foot, rows: slice) -> tuple[Array, Array]:
+    """Axes that are fixed to a sole, and its middle.
+
+    A point shows no axes of its own: those of the foot, which for a ball are the ground's, turn
+    about the vertical with the root. For the fractions of a second over which they are used that
+    matters little.
+
+    Args:
+        foot: with the sole.
+        rows: at which S of the instants.
+
+    Returns:
+        (S, 3, 3) axes of the sole in the root frame, as columns: x along the first edge, z along
+        the normal, up or down by the order of the corners; (S, 3) mean of the corners [m]. NaN
+        where the sole is not known; no axes if its first three corners lie on a line.
+    """
+    corners = foot.sole[rows]
+    R = np.full((len(corners), 3, 3), np.nan)
+    if corners.shape[1] < 3:
+        if not corners.shape[1] or foot.axes is None:
+            return R, np.full((len(corners), 3), np.nan)
+        return foot.axes[rows], mean_of_corners(corners)
+    first = corners[:, 1] - corners[:, 0]
+    normal = cross(first, corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(first, axis=1), np.linalg.norm(normal, axis=1)
+    there = (sizes[0] > 0) & (sizes[1] > 0)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        x, z = first / sizes[0][:, None], normal / sizes[1][:, None]
+    R[there] = np.stack([x, cross(z, x), z], axis=2)[there]
+    return R, np.where(there[:, None], mean_of_corners(corners), np.nan)
+
+
 class Scene(Posture):
     """An evaluation: ground coordinates, support and posture, and what counts of the tracks."""
 
-    @cached_property
-    def known(self) -> dict[str, Mask]:
+    @by_rows
+    def known(self, rows: slice) -> dict[str, Mask]:
         """Name of a track → (K,) where it has a value."""
-
-        def known(wrench: Array) -> Any:
-            return self.columns.by_blocks(self._count, lambda rows: finite_rows(wrench[rows]))
-
-        return {name: known(track.wrench) for name, track in self.evaluation.tracks.items()}
+        tracks = self.evaluation.tracks
+        return {name: finite_rows(track.wrench[rows]) for name, track in tracks.items()}
 
     @cached_property
     def judged(self) -> dict[str, Mask]:
@@ -49,7 +141,7 @@ class Scene(Posture):
         """
         judged = {}
         for name, track in self.evaluation.tracks.items():
-            judged[name] = np.zeros(self._count, dtype=bool)
+            judged[name] = np.zeros(self.count, dtype=bool)
             if not self.foot_pose_unknown and (name != 'cop' or self.cop_is_whole):
                 may = self.spans_area & self.known[name] & ~self.lies
                 judged[name] = may & np.isfinite(track.margin)
@@ -73,7 +165,7 @@ class Scene(Posture):
         """
         timeline = self.timeline
         reach = LANDING + bandwidth(self.evaluation.filter_bandwidth)
-        found: Mask = np.zeros(self._count, dtype=np.bool_)
+        found: Mask = np.zeros(self.count, dtype=np.bool_)
         for foot in self.evaluation.feet:
             for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
                 found[timeline.within(at - reach, at + reach)] = True
@@ -81,15 +173,160 @@ class Scene(Posture):
 
     @cached_property
     def ground_fixed(self) -> GroundFixed:
-        """Pose of the root in a frame that is fixed to the ground."""
-        return ground_fixed(self.evaluation.feet, self.timeline, self.columns)
+        """Pose of the root in a frame that is fixed to the ground.
+
+        It follows the root over the feet that carry; each keeps its place while it does. A segment
+        ends where no foot carries, where kinematics are unknown and at a gap of the recording.
+        """
+        feet, columns = [f for f in self.evaluation.feet if f.sole.ndim == 3], self.columns
+        if not self.count or not feet:
+            nothing = np.full((self.count, 3), np.nan)
+            poses = np.full((self.count, 3, 3), np.nan)
+            return GroundFixed(poses, nothing, np.full(self.count, -1))
+        found = Column(columns), Column(columns), Column(columns)
+
+        def is_known(rows: slice) -> Mask:
+            return np.stack([finite_rows(sole_frame(foot, rows)[1]) for foot in feet], axis=1)
+
+        known = columns.by_blocks(self.count, is_known)
+        carries: Mask = np.stack([foot.loaded for foot in feet], axis=1) & known
+        number, foot = -1, -1
+        anchor_R, anchor_p = np.eye(3), np.zeros(3)
+        R, p = np.empty((0, 3, 3)), np.empty((0, 3))
+        for begin, end, joined in self._segments(carries):
+            carrying = np.flatnonzero(carries[begin])
+            continued = joined and foot >= 0
+            if len(carrying):
+                if not continued or foot not in carrying:
+                    foot = int(carrying[0])
+                    if continued and known[begin - 1, foot]:
+                        sole_R, sole_p = sole_frame(feet[foot], slice(begin - 1, begin))
+                        anchor_R, anchor_p = R[-1] @ sole_R[0], R[-1] @ sole_p[0] + p[-1]
+                    else:
+                        number, anchor_R, anchor_p = number + 1, np.eye(3), np.zeros(3)
+                sole_R, sole_p = sole_frame(feet[foot], slice(begin, end))
+                R = anchor_R @ np.swapaxes(sole_R, 1, 2)
+                p = anchor_p - rotated(R, sole_p)
+            else:
+                foot = -1
+                R, p = np.full((end - begin, 3, 3), np.nan), np.full((end - begin, 3), np.nan)
+            segment = np.full(end - begin, number if len(carrying) else -1)
+            for column, values in zip(found, (R, p, segment), strict=True):
+                column.extend(values)
+            if end % columns.block == 0:
+                columns.release()
+        return GroundFixed(*(column.rows for column in found))
+
+    def _segments(self, carries: Mask) -> Iterator[tuple[int, int, bool]]:
+        """Begin and end of the runs with the same carrying feet, and whether the next joins on.
+
+        A run also ends after each block of rows.
+        """
+        gap_after, block = self.timeline.gap_after, self.columns.block
+        changed: Mask = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | gap_after[:-1]
+        changed[block - 1 :: block] = True
+        edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(carries)]
+        for begin, end in pairwise(edges):
+            yield begin, end, begin > 0 and not gap_after[begin - 1]
 
     @cached_property
     def averaged(self) -> dict[str, Averaged]:
-        """Name of a track → it as the tipping of the robot feels it, see `tipping`."""
-        return averaged(
-            self.evaluation, self.ground_fixed, self.timeline, self.judged, self.averaging_time
+        """Name of a track → its point as the tipping of the robot feels it."""
+        points = {name: self._averaged_point(name) for name in self.names}
+        first, stop = self._window(2.0 * self.averaging_time)
+        carrying = [np.flatnonzero(foot.loaded) for foot in self.evaluation.feet]
+
+        def margin(rows: slice) -> tuple[Array, ...]:
+            within = first[rows], stop[rows]
+            stands = [
+                self._standing(foot, on, within, rows)
+                for foot, on in zip(self.evaluation.feet, carrying, strict=True)
+            ]
+            soles = tuple(sole for sole, _ in stands)
+            loaded = np.stack([on for _, on in stands], axis=1) if stands else np.empty(0, bool)
+            here = tuple(point[rows] for point in points.values())
+            return margins(here, soles, loaded, self.evaluation.normal[rows])
+
+        found = self.columns.by_blocks(self.count, margin)
+        return {
+            n: Averaged(*both) for n, *both in zip(points, points.values(), found, strict=True)
+        }
+
+    def _averaged_point(self, name: str) -> Array:
+        """Average the points (K, 3) of a track; NaN where a window has too few that count."""
+        track, ground, by_blocks = (
+            self.evaluation.tracks[name],
+            self.ground_fixed,
+            self.columns.by_blocks,
         )
+        first, stop = self._window(self.averaging_time)
+        step = self.timeline.usual_step
+        least = LEAST_FILLED * (max(self.averaging_time / step, 1.0) if step > 0 else 1.0)
+        there: Mask = self.judged[name] & (ground.segment >= 0) & by_blocks(
+            self.count, lambda rows: finite_rows(track.point[rows])
+        )  # fmt: skip
+
+        def placed(rows: slice) -> tuple[Array, ...]:
+            place = ground.place(track.point[rows], rows)
+            return tuple(np.where(there[rows, None], place, 0.0).T)
+
+        counts = running_sum(there)
+        number = counts[stop] - counts[first]
+        means = []
+        for values in by_blocks(self.count, placed):
+            for _ in range(2):  # a rectangle twice is a triangle
+                sums = running_sum(np.where(there, values, 0.0))
+                values = (sums[stop] - sums[first]) / np.maximum(number, 1)
+            means.append(values)
+        full = there & (number >= least)
+
+        def seen(rows: slice) -> Array:
+            mean = np.stack([axis[rows] for axis in means], axis=1)
+            return np.where(full[rows, None], ground.into_root(mean, rows), np.nan)
+
+        point: Array = by_blocks(self.count, seen)
+        return point
+
+    def _window(self, width: float) -> tuple[Indices, Indices]:
+        """First and one-past-last row of those within half of `width` [s] that share the frame."""
+        time, half = self.timeline.time, width / 2 + 1e-9
+        borders = changes(self.ground_fixed.segment)
+        lengths = np.diff(borders, prepend=0, append=len(time))
+        begins, ends = (
+            np.repeat(edges, lengths)
+            for edges in (np.append(0, borders), np.append(borders, len(time)))
+        )
+        first = np.maximum(np.searchsorted(time, time - half, side='left'), begins)
+        return first, np.minimum(np.searchsorted(time, time + half, side='right'), ends)
+
+    def _standing(
+        self, foot: Foot, carrying: Indices, within: tuple[Indices, Indices], rows: slice
+    ) -> tuple[Array, Mask]:
+        """Where a foot stands (S, V, 3) in the root frame, and whether it does within a window.
+
+        While it is in the air its sole is that of the nearest of the instants `carrying`, at which
+        it carries load, kept in place on the ground.
+        """
+        indices, time = np.arange(rows.start, rows.stop), self.timeline.time
+        if not len(carrying):
+            return foot.sole[rows], np.zeros(len(indices), dtype=np.bool_)
+        next_one = np.searchsorted(carrying, indices)
+        before = carrying[np.maximum(next_one - 1, 0)]
+        after = carrying[np.minimum(next_one, len(carrying) - 1)]
+        reached = [(at >= within[0]) & (at < within[1]) for at in (before, after)]
+        away = [
+            np.where(on, np.abs(time[at] - time[rows]), np.inf)
+            for on, at in zip(reached, (before, after), strict=True)
+        ]
+        nearest = np.where(away[1] <= away[0], after, before)
+        loaded: Mask = reached[0] | reached[1]
+        sole = np.array(foot.sole[rows])
+        moved = np.flatnonzero(loaded & (nearest != indices))
+        at, here = nearest[moved], indices[moved]
+        for corner in range(sole.shape[1]):
+            placed = self.ground_fixed.place(foot.sole[at, corner], at)
+            sole[moved, corner] = self.ground_fixed.into_root(placed, here)
+        return sole, loaded
 
     @cached_property
     def fall_risk(self) -> tuple[Array, Mask] | None:

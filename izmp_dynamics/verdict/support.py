@@ -1,17 +1,21 @@
-"""The support: which feet carry load, how much of it, over which ground; soles that overlap."""
+"""An evaluation seen from the ground: which feet carry load, how much of it, over which ground."""
 
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, mean_of_corners
-from izmp_dynamics.base.rotations import rotated_back
+from izmp_dynamics.base.conventions import Array, finite_rows, mean_of_corners
+from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import stays_point
-from izmp_dynamics.verdict.coordinates import Coordinates
+from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.formatting import mm
-from izmp_dynamics.verdict.timeline import Indices, Mask, changes
+from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes
+
+SAMPLES = 200
+"""Instants that stand for many."""
 
 ENCODER_ERROR = np.radians(1.0)
 """Error of the zero of a joint in each leg that may bring the soles closer to each other [rad]."""
@@ -23,23 +27,135 @@ OVERLAP_REMEDY = (
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 
 
-class Support(Coordinates):
-    """The feet of an evaluation that carry load.
+Values = TypeVar('Values')
+
+
+def by_rows(function: Callable[[Any, slice], Values]) -> 'cached_property[Values]':
+    """Make a cached property of all K rows from a method that gives it at some of them."""
+
+    def whole(scene: Any) -> Values:
+        found: Values = scene.columns.by_blocks(scene.count, partial(function, scene))
+        return found
+
+    return cached_property(whole)
+
+
+class Support:
+    """Points, soles and forces of an evaluation, seen from the ground, and which feet carry load.
+
+    The coordinates are nif (z along the ground's normal), or those of the robot.
 
     Attributes:
+        evaluation: what is shown.
+        timeline: its instants.
+        names: the wrench sources, as the evaluation orders them.
+        columns: makes what is as long as the recording.
+        count: number K of the instants.
         loaded: (K,) whether any foot carries load.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
-        super().__init__(evaluation)
-        self.loaded: Mask = np.zeros(self._count, dtype=bool)
+        self.evaluation = evaluation
+        self.timeline = Timeline.of(evaluation.stamps)
+        self.names = tuple(evaluation.tracks)
+        self.columns = evaluation.columns
+        self.count = len(evaluation.stamps)
+        self.loaded: Mask = np.zeros(self.count, dtype=bool)
         for foot in evaluation.feet:
             self.loaded |= foot.loaded.astype(bool)
+
+    @property
+    def weight(self) -> float:
+        """The robot's weight m·g [N]."""
+        return self.evaluation.total_mass * self.evaluation.gravity
+
+    def level(self, vectors: Array, rows: slice | Indices) -> Array:
+        """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
+        seen: Array = rotated(self.evaluation.nif_R_root(rows)[:, :2], vectors)
+        return seen
+
+    def seen_ahead(self, vectors: Array, rows: slice | Indices) -> Array:
+        """Bring vectors (S, 3) of the root frame to forward, left and up: (S, 3)."""
+        seen: Array = rotated(self._ahead_R_nif @ self.evaluation.nif_R_root(rows), vectors)
+        return seen
+
+    def seen_upright(self, vectors: Array, rows: slice) -> Array:
+        """The same, up against gravity where that is known: a falling robot tilts its soles."""
+        normal, up = self.evaluation.normal[rows], self.evaluation.up
+        if up is not None:
+            normal = np.where(finite_rows(up[rows])[:, None], up[rows], normal)
+        level_R_root = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
+        seen: Array = rotated(self._ahead_R_nif @ level_R_root, vectors)
+        return seen
+
+    @cached_property
+    def _ahead_R_nif(self) -> Array:
+        """(3, 3) the quarter turns that bring x of nif ahead, to where the soles' x axes point.
+
+        Some roots have x backwards (iCub). None where the soles are not known, or disagree.
+        """
+        ahead = np.zeros(2)
+        soles = [foot.axes for foot in self.evaluation.feet if foot.axes is not None]
+        rows = self.sampled(np.flatnonzero(finite_rows(self.evaluation.normal)))
+        for axes in soles:
+            x = self.level(self.columns.take(axes, rows)[:, :, 0], rows)
+            x = x[finite_rows(x)]
+            ahead += x.mean(axis=0) / len(soles) if len(x) else 0.0
+        turns = round(np.arctan2(ahead[1], ahead[0]) / (np.pi / 2))
+        cos, sin = ((1, 0), (0, 1), (-1, 0), (0, -1))[turns % 4 if ahead @ ahead > 0.25 else 0]
+        return np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
+
+    @by_rows
+    def points(self, rows: slice) -> dict[str, Array]:
+        """Track name → (K, 2) point in nif [m]; a point that is not finite is NaN."""
+        tracks = self.evaluation.tracks
+        found = {name: self.level(track.point[rows], rows) for name, track in tracks.items()}
+        for xy in found.values():
+            xy[~finite_rows(xy)] = np.nan
+        return found
+
+    def apart(self, first: str, second: str) -> Array:
+        """(K,) distance of the points of two tracks on the ground [m]."""
+        (x, y), (other_x, other_y) = self.points[first].T, self.points[second].T
+        apart: Array = np.hypot(x - other_x, y - other_y)
+        return apart
+
+    @by_rows
+    def normal_forces(self, rows: slice) -> dict[str, Array]:
+        """Track name → (K,) contact force along the ground normal [N]."""
+        normal = self.evaluation.normal[rows]
+        return {
+            name: np.einsum('ki,ki->k', normal, track.wrench[rows, :3])
+            for name, track in self.evaluation.tracks.items()
+        }
+
+    @cached_property
+    def measured_force(self) -> Array:
+        """(K,) sum of the feet's measured normal forces [N]; NaN unless every foot measures."""
+        forces = [foot.normal_force for foot in self.evaluation.feet]
+        if forces and all(np.isfinite(force).any() for force in forces):
+            total: Array = np.sum(forces, axis=0)
+            return total
+        return self.normal_forces.get('cop', np.full(self.count, np.nan))
+
+    def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
+        """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""
+        soles = self.columns.take(foot.sole, instants)
+        axes = self.evaluation.nif_R_root(instants)[:, :2]
+        corners: Array = np.einsum('kij,kvj->kvi', axes, soles)
+        return corners
+
+    def sampled(self, rows: Indices, count: int = SAMPLES) -> Indices:
+        """Pick at most `count` of some rows, evenly."""
+        if len(rows) <= count:
+            return rows
+        sampled: Indices = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)]
+        return sampled
 
     @cached_property
     def spans_area(self) -> Mask:
         """(K,) where the loaded feet span a polygon; one or two that are points do not."""
-        corners = np.zeros(self._count, dtype=np.int64)
+        corners = np.zeros(self.count, dtype=np.int64)
         for foot in self.evaluation.feet:
             corners += foot.sole.shape[1] * foot.loaded
         spans: Mask = corners >= 3
@@ -52,7 +168,7 @@ class Support(Coordinates):
         Where neither this nor `loaded` holds, nothing is known about the support.
         """
         feet = self.evaluation.feet
-        measured: Mask = np.full(self._count, bool(feet))
+        measured: Mask = np.full(self.count, bool(feet))
         for foot in feet:
             measured &= np.isfinite(
                 foot.normal_force if foot.share is None else np.fmax(foot.normal_force, foot.share)
@@ -90,8 +206,8 @@ class Support(Coordinates):
     @cached_property
     def supporting(self) -> Indices:
         """(K,) index of the loaded foot that carries most; −1 where none does."""
-        foot: Indices = np.full(self._count, -1)
-        most = np.full(self._count, -np.inf)
+        foot: Indices = np.full(self.count, -1)
+        most = np.full(self.count, -np.inf)
         for k, each in enumerate(self.evaluation.feet):
             force = np.where(each.loaded, np.nan_to_num(each.normal_force, nan=0.0), -np.inf)
             foot[force > most] = k
@@ -124,7 +240,7 @@ class Support(Coordinates):
 
         A force sensor that reads a pull counts as zero.
         """
-        split = np.full(self._count, np.nan)
+        split = np.full(self.count, np.nan)
         if len(self.evaluation.feet) == 2:
             first, second = (np.maximum(foot.normal_force, 0.0) for foot in self.evaluation.feet)
             carries = first + second > _LEAST_LOAD * self.weight
@@ -141,22 +257,20 @@ class Support(Coordinates):
         """
         feet = self.evaluation.feet
         if len(feet) != 2 or not all(foot.sole.shape[1] for foot in feet):
-            return np.full(self._count, np.nan), np.full(self._count, np.nan)
+            return np.full(self.count, np.nan), np.full(self.count, np.nan)
 
         def between(rows: slice) -> tuple[Array, Array]:
-            first, second = (
-                self.level(
-                    mean_of_corners(foot.sole[rows]) if foot.sensor is None else foot.sensor[rows],
-                    rows,
-                )
+            places = (
+                mean_of_corners(foot.sole[rows]) if foot.sensor is None else foot.sensor[rows]
                 for foot in feet
             )
+            first, second = (self.level(place, rows) for place in places)
             across, middle = first - second, (first + second) / 2
             along = np.einsum('ki,ki->k', self.points[name][rows] - middle, across)
             distance = np.maximum(np.einsum('ki,ki->k', across, across), 1e-9)
             return 2.0 * along / distance, np.linalg.norm(across, axis=1) / 2
 
-        position, half = self.columns.by_blocks(self._count, between)
+        position, half = self.columns.by_blocks(self.count, between)
         return position, half
 
     def phases(self, shortest: float) -> Indices:
@@ -164,7 +278,7 @@ class Support(Coordinates):
 
         A phase is a time in which the same feet carry load.
         """
-        code = np.zeros(self._count, dtype=np.int64)  # of each set of feet: one bit for each
+        code = np.zeros(self.count, dtype=np.int64)  # of each set of feet: one bit for each
         for bit, foot in enumerate(self.evaluation.feet):
             code += foot.loaded.astype(np.int64) << bit
         borders, time = changes(code), self.timeline.time

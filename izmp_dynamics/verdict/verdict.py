@@ -1,23 +1,13 @@
 """The answer to 'was the robot stable?': the reason that the rules found, in a sentence."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.formatting import instant, worded
-from izmp_dynamics.verdict.pushes import ExternalForces
-from izmp_dynamics.verdict.reasons import (
-    ALSO,
-    HEADLINES,
-    REASONS,
-    SEE_MISSING,
-    likely_fall,
-    pushed_in_words,
-)
+from izmp_dynamics.verdict.reasons import ALSO, HEADLINES, REASONS, SEE_MISSING, Case
 from izmp_dynamics.verdict.rules import UNKNOWN_END, decide
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
@@ -25,35 +15,11 @@ from izmp_dynamics.verdict.statistics import TrackStatistics
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to 'was the robot stable?'.
+    """The answer to 'was the robot stable?', as docs/report_json.md describes its fields.
 
-    Attributes:
-        state: a key of HEADLINES.
-        reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
-            'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
-            'no_load', 'no_area', 'line_support', 'contact_estimated', 'leg_joints_absent',
-            'input_wrong', 'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias',
-            'outside_for_long', 'near_edge', 'stepping'.
-        sentence: what was found, with numbers; continues 'headline: …'.
-        advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
-            empty when there is nothing to do.
-        judged_by: name of the track that the verdict rests on; None without one.
-        uncertainty: the averaged point is right within this distance for 95 % of the time, as far
-            as its error is known [m]; NaN without a track.
-        margin: that decides [m]: where the robot trots that of the capture point at a touchdown;
-            else, negative, of the deepest excursion that is not put down to an error, or without
-            any the smallest of the averaged point; NaN without one.
-        margin_time: when [s].
-        margin_of: 'averaged point' or 'capture point'.
-        room: half the smallest width of the support polygon, over the phases that last [m].
-        time_constant: √(h/g) of the COM's initial height h [s].
-        averaging_time: over which the judged point is averaged [s].
-        filter_bandwidth: of the filter before, if that is less than the bandwidth of the average
-            [Hz]; NaN otherwise.
-        known_until: up to when it holds that the robot did not fall, where nothing is known from
-            then to the end [s]; NaN otherwise.
-        evaluated_until: whatever the state, from when on nothing is known to the end [s]; NaN if
-            something is known at the end.
+    Lengths in m, times in s; NaN where there is no such number. The state is a key of `HEADLINES`,
+    the reason one of `REASONS` without its variant. The sentence continues 'headline: …', the
+    advice is empty when there is nothing to do.
     """
 
     state: str
@@ -99,25 +65,12 @@ _UP = (*_STAYED_UP, 'unstable')
 _BY_THE_AVERAGE = ('inside', 'within_error', 'brief', 'pushed', 'tipping')
 
 
-def judge(
-    scene: Scene,
-    tracks: Mapping[str, TrackStatistics],
-    forces: ExternalForces,
-    doubts: Sequence[Finding],
-) -> Verdict:
-    """Judge an evaluation by the rules, see `rules`.
-
-    Args:
-        scene: the evaluation.
-        tracks: its tracks in numbers.
-        forces: the pushes.
-        doubts: findings with which no verdict can be true.
-    """
-    key, data = decide(scene, tracks, forces, doubts)
-    reason, track = key.partition('/')[0], data['track']
+def judge(case: Case) -> Verdict:
+    """Judge an evaluation by the rules, see `rules`."""
+    key, data = decide(case)
+    reason, case, scene = key.partition('/')[0], data['case'], case.scene
+    track, first = case.track, next(iter(case.tracks.values()), None)
     state, *texts = REASONS[key]
-    sentence, advice = (worded(text, **data) for text in texts)
-    first = next(iter(tracks.values()), None)
     passed, averaged = scene.evaluation.filter_bandwidth, bandwidth(scene.averaging_time)
     evaluated_until = _evaluated_until(scene, track)
     until = evaluated_until if state in _STAYED_UP else np.nan
@@ -127,14 +80,14 @@ def judge(
         'far_off': other and 'far_off' in data,
         'few_values': other and 'far_off' not in data,
         'likely_fall': state == 'stable',
-        'pushed': bool(forces.pushes) and state in _UP and reason != 'pushed',
+        'pushed': bool(case.forces.pushes) and state in _UP and reason != 'pushed',
         'unknown_end': bool(np.isfinite(until)),
     }
     data |= {
-        'first': first, 'passed': passed, 'averaged': averaged, 'until': until,
-        'rest': scene.timeline.duration - until, 'pushes': pushed_in_words(forces),
-        'likely': likely_fall(scene) if state == 'stable' else '',
+        'scene': scene, 'track': track, 'first': first, 'passed': passed, 'averaged': averaged,
+        'until': until, 'rest': scene.timeline.duration - until,
     }  # fmt: skip
+    sentence, advice = (worded(text, **data) for text in texts)
     sentence += ''.join(worded(ALSO[each], **data) for each, holds in also.items() if holds)
     return Verdict(
         state,

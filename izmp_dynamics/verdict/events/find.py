@@ -16,6 +16,7 @@ from izmp_dynamics.verdict.events.fall import alarms, falls
 from izmp_dynamics.verdict.events.slip import slips
 from izmp_dynamics.verdict.formatting import instant, margin_mm, mm, newtons, seconds
 from izmp_dynamics.verdict.pushes import ExternalForces
+from izmp_dynamics.verdict.reasons import Case
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
 from izmp_dynamics.verdict.verdict import Verdict
@@ -33,20 +34,13 @@ _SENTENCES = {
 }
 
 
-def find_events(
-    scene: Scene, judged: TrackStatistics | None, forces: ExternalForces, verdict: Verdict
-) -> tuple[Event, ...]:
-    """Find the events of an evaluation.
+def find_events(case: Case, verdict: Verdict) -> tuple[Event, ...]:
+    """Find the events of a case, given the verdict.
 
     Of a robot that lies on the ground there are no steps, pushes, slips and flights; where robot
     file or sensors are wrong, there are faults of sensors alone.
-
-    Args:
-        scene: the evaluation.
-        judged: the track that the verdict rests on.
-        forces: external forces.
-        verdict: on the recording.
     """
+    scene, forces, judged = case.scene, case.forces, case.tracks.get(verdict.judged_by or '')
     faults = [fault for outage in scene.evaluation.outages for fault in _outage(scene, outage)]
     if verdict.reason == 'input_wrong':
         return tuple(faults)

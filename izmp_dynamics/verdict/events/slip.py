@@ -27,9 +27,8 @@ from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.events.contact import Contact
 from izmp_dynamics.verdict.events.event import Event, where_to
 from izmp_dynamics.verdict.formatting import mm, seconds
-from izmp_dynamics.verdict.scene import Scene
+from izmp_dynamics.verdict.scene import Scene, sole_frame
 from izmp_dynamics.verdict.timeline import Indices, Mask
-from izmp_dynamics.verdict.tipping import sole_frame
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
