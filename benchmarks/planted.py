@@ -141,7 +141,7 @@ ERRORS = (
         ('exact',), ('ground_plane',),
     ),
     Planted(
-        'slope ignored by the IMUs in the feet', 'izmp_dynamics/stability/foot_imu_plane.py',
+        'slope ignored by the IMUs in the feet', 'izmp_dynamics/stability/ground_plane.py',
         'return GroundPlane(_turned(R[:, :, 2], seen, wanted), point)',
         'return GroundPlane(wanted, point)', ('fig11',), ('foot_imu',),
     ),

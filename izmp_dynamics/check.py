@@ -25,8 +25,12 @@ from izmp_dynamics.diagnosis.forces import agreement_findings, feet_findings, mo
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.diagnosis.model import model_findings
-from izmp_dynamics.diagnosis.no_result import nothing_came_out
-from izmp_dynamics.diagnosis.signals import health_findings, signal_findings, stuck_findings
+from izmp_dynamics.diagnosis.signals import (
+    health_findings,
+    nothing_came_out,
+    signal_findings,
+    stuck_findings,
+)
 from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model

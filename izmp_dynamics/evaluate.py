@@ -19,8 +19,12 @@ from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter, stated
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.model import model_findings
-from izmp_dynamics.diagnosis.no_result import nothing_came_out
-from izmp_dynamics.diagnosis.signals import outages, signal_findings, stuck_findings
+from izmp_dynamics.diagnosis.signals import (
+    nothing_came_out,
+    outages,
+    signal_findings,
+    stuck_findings,
+)
 from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.model.robot_model import load_model

@@ -8,8 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.sensing.foot_imu import foot_tilt
-from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
-from izmp_dynamics.stability.ground_plane import Sole, Soles, plane_under
+from izmp_dynamics.stability.ground_plane import Sole, Soles, plane_of_foot_imus, plane_under
 
 angles = st.floats(-0.3, 0.3)
 UP = np.array([0.0, 0.0, 1.0])

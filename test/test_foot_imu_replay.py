@@ -10,7 +10,7 @@ import yaml
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import ReplayError, SensingError
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.diagnosis.no_result import nothing_came_out
+from izmp_dynamics.diagnosis.signals import nothing_came_out
 from izmp_dynamics.model.feet import FootImu, Ground
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.evaluator import Evaluator

@@ -17,7 +17,7 @@ from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.feet import Ground
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
-from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.ground_plane import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 
 from .bag_surgery import GPS, IMU, SECOND, Part

@@ -23,13 +23,13 @@ from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
 from izmp_dynamics.stability.clearance import is_point
-from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
-from izmp_dynamics.stability.ground_frame import GroundFrame
 from izmp_dynamics.stability.ground_plane import (
+    GroundFrame,
     GroundPlane,
     Sole,
     Soles,
     level_plane,
+    plane_of_foot_imus,
     plane_under,
 )
 from izmp_dynamics.stability.support_polygon import outlines, write_margins

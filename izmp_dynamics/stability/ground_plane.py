@@ -1,8 +1,8 @@
 """Where the ground is, in the root frame, and which feet stand on it.
 
 The ground plane comes from the sole of the foot that carries most ('sole'), from gravity at the
-height of that sole ('gravity'), or from the x-y plane of a named link ('frame'). Orientation
-enters the whole method only here, as the normal of the plane.
+height of that sole ('gravity'), from IMUs in the feet ('feet_imus'), or from the x-y plane of a
+named frame ('frame'). Orientation enters the whole method only here, as the normal of the plane.
 
 A foot that touches the ground with a ball has no plane of its own: that of 'sole' is here the one
 through the balls that carry load, three or more; through two it is as level as their line allows.
@@ -27,6 +27,14 @@ SAME_HEIGHT = 0.01
 
 SLENDER = 0.05
 """Points whose spread across is less than this share of that along are on a line [-]."""
+
+
+LARGEST_CORRECTION = 90.0
+"""Angle between the verticals of foot and root up to which the sole is corrected [deg].
+
+Beyond, the foot's IMU contradicts the joints: it is mounted otherwise than stated, or an encoder
+lost its zero.
+"""
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,50 @@ class GroundPlane(Record):
     point: Array
 
 
+@dataclass(frozen=True)
+class GroundFrame(Record):
+    """Pose of a ground's own frame at T instants, in the root frame; NaN where it is not known.
+
+    A board that rolls or a deck that heaves accelerates, and so does a robot that stands on it.
+    The contact wrench of MR-AD needs no inertial frame, so the ground enters as a plane only, and
+    that may move arbitrarily.
+
+    Attributes:
+        R: (T, 3, 3) root_R_ground.
+        p: (T, 3) origin of the frame [m].
+    """
+
+    R: Array
+    p: Array
+
+    @classmethod
+    def from_world(
+        cls, world_R_ground: Array, world_p_ground: Array, world_R_root: Array, world_p_root: Array
+    ) -> 'GroundFrame':
+        """Convert poses given in the world; shapes as those of the attributes."""
+        root_R_world = np.swapaxes(world_R_root, 1, 2)
+        p = np.einsum('tij,tj->ti', root_R_world, world_p_ground - world_p_root)
+        return cls(root_R_world @ world_R_ground, p)
+
+    @classmethod
+    def from_link(
+        cls, link_R_ground: Array, link_p_ground: Array, root_R_link: Array, root_p_link: Array
+    ) -> 'GroundFrame':
+        """Convert a pose given in a link; shapes as those of the attributes."""
+        p = root_p_link + np.einsum('tij,tj->ti', root_R_link, link_p_ground)
+        return cls(root_R_link @ link_R_ground, p)
+
+    def plane(self, height: float = 0.0) -> GroundPlane:
+        """The plane z = height [m] of the frame, in the root frame."""
+        normal = self.R[:, :, 2]
+        return GroundPlane(normal, self.p + height * normal)
+
+    def points(self, points: Array) -> Array:
+        """Express points (T, 3) [m] of the root frame in this frame."""
+        seen: Array = np.einsum('tji,tj->ti', self.R, points - self.p)
+        return seen
+
+
 def plane_under(soles: Soles, foot: Indices) -> GroundPlane:
     """Take the plane of the sole of a foot, (T,) index into the feet."""
     poses = soles.poses[np.arange(len(foot)), foot]
@@ -140,6 +192,53 @@ def level_plane(soles: tuple[Sole, ...], foot: Indices, up: Array) -> GroundPlan
         [sole.corners[instants, np.argmin(_along(sole.corners, up), axis=1)] for sole in soles]
     )
     return GroundPlane(up, corners[foot, instants])
+
+
+def plane_of_foot_imus(
+    soles: tuple[Sole, ...], foot: Indices, ups: tuple[Array, ...], up_in_root: Array
+) -> GroundPlane:
+    """Take the plane under a foot, inclined as its IMU measures.
+
+    The sole of a standing foot lies on the ground, so its z axis is the ground's normal. Root and
+    foot see the same vertical: the orientation of the sole by kinematics is corrected by the
+    smallest rotation that brings the vertical of the foot to that of the root. So errors of the
+    joints (elasticity, backlash) and the rocking of the foot do not tilt the ground. That rotation
+    has no definite axis where both are opposite, and is no such correction long before.
+
+    Where the IMU knows no vertical (the foot has just landed), it is the plane of the sole by
+    kinematics.
+
+    Args:
+        soles: the feet.
+        foot: (T,) index into them.
+        ups: (T, 3) of each foot the vertical in its sole by its IMU; NaN where it is not known.
+        up_in_root: (T, 3) a vector against gravity in root axes, from the orientation of the
+            root; NaN where it is not known.
+
+    Returns:
+        The plane; its normal is NaN where `up_in_root` is not known and where the IMU contradicts
+        the joints by more than `LARGEST_CORRECTION`.
+    """
+    instants = np.arange(len(up_in_root))
+    R = np.stack([sole.R for sole in soles])[foot, instants]
+    point = np.stack([sole.p for sole in soles])[foot, instants]
+    seen = np.einsum('tij,tj->ti', R, np.stack(ups)[foot, instants])
+    wanted = up_in_root / np.linalg.norm(up_in_root, axis=1, keepdims=True)
+    seen = np.where(np.isfinite(seen), seen, wanted)
+    return GroundPlane(_turned(R[:, :, 2], seen, wanted), point)
+
+
+def _turned(vectors: Array, source: Array, target: Array) -> Array:
+    """Apply the smallest rotation that takes the unit vectors `source` to `target`.
+
+    Returns:
+        The vectors (T, 3); NaN where the angle is larger than `LARGEST_CORRECTION`.
+    """
+    axis = np.cross(source, target)
+    cosine = np.sum(source * target, axis=1, keepdims=True)
+    cross = np.cross(axis, vectors)
+    known = cosine >= np.cos(np.deg2rad(LARGEST_CORRECTION))
+    return vectors + cross + np.cross(axis, cross) / np.where(known, 1.0 + cosine, np.nan)
 
 
 def joined_corners(corners: tuple[Array, ...]) -> tuple[Array, Indices]:

@@ -17,8 +17,8 @@ from izmp_dynamics.report.page import cards
 from izmp_dynamics.stability.support_polygon import margin as polygon_margin
 from izmp_dynamics.stability.support_polygon import support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
-from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.capture import touchdowns
+from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.quadruped import simulate_quadruped
 from izmp_lab.studies import quadruped

@@ -12,7 +12,7 @@ from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_model import RobotModel
-from izmp_dynamics.stability.ground_frame import GroundFrame
+from izmp_dynamics.stability.ground_plane import GroundFrame
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.seesaw.mujoco_spec import robot_digest
 from izmp_lab.simulation.simulated_run import SimulatedRun

@@ -10,12 +10,12 @@ from izmp_dynamics.compare.metrics import deviation
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.sensing.foot_imu import LONGEST_MEMORY, foot_tilt
 from izmp_dynamics.sensing.noise import degrees, micro_g
-from izmp_dynamics.stability.foot_imu_plane import plane_of_foot_imus
 from izmp_dynamics.stability.ground_plane import (
     GroundPlane,
     Sole,
     Soles,
     level_plane,
+    plane_of_foot_imus,
     plane_under,
 )
 from izmp_dynamics.stability.support_polygon import margins
