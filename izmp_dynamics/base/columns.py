@@ -177,4 +177,7 @@ def _joined(parts: Sequence[Any]) -> Any:
     if isinstance(first, Record):
         names = first.__match_args__
         return type(first)(*(_joined([getattr(part, name) for part in parts]) for name in names))
+    if isinstance(first, dict):  # what all parts have
+        shared = [name for name in first if all(name in part for part in parts)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in shared}
     return np.concatenate(parts) if isinstance(first, np.ndarray) else first

@@ -24,9 +24,10 @@ from statistics import NormalDist
 import numpy as np
 
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.conventions import Array, Stamps
+from izmp_dynamics.base.conventions import Array, Stamps, finite_rows
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.kernel import announced_compilation
+from izmp_dynamics.base.robust import finite
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
@@ -142,8 +143,8 @@ class Trial:
 
     @cached_property
     @announced_compilation()
-    def results(self) -> tuple[Evaluator, list[Evaluated], '_MeasuredNoise']:
-        """Evaluator of the first `SEEN`, its results span by span, and noise of the signals."""
+    def results(self) -> tuple[Evaluator, Evaluated | None, '_MeasuredNoise']:
+        """Evaluator of the first `SEEN`, its results, if any, and noise of the signals."""
         recording = self.recording
         derived = recording.robot.imu.from_position
         evaluator = make_evaluator(recording, max(TRIAL, 2.0 * _slowest(recording)))
@@ -157,7 +158,8 @@ class Trial:
             parts += evaluator.push(signals)
             if received - begin > 1e9 * SEEN:
                 break
-        return evaluator, parts + evaluator.flush(), measured
+        parts += evaluator.flush()
+        return evaluator, Evaluated.joined(parts) if parts else None, measured
 
 
 def chosen_filter(trial: Trial) -> FilterChoice | None:
@@ -222,10 +224,11 @@ def propose_filter(trial: Trial) -> FilterChoice | None:
     derived = robot.imu.from_position
     if derived and recording.rig.accelerometers:
         return _unknown('there are accelerometers beside a derived IMU', robot)
-    evaluator, parts, measured = trial.results
-    some = _some(parts)
-    if not some:
+    evaluator, results, measured = trial.results
+    known = [] if results is None else np.flatnonzero(finite_rows(results.points['mr_ad']))
+    if results is None or not len(known):
         return None
+    some = results.select(known[:: max(1, len(known) // INSTANTS)])
     unmeasured = measured.unmeasured
     if unmeasured:
         signals_of = ' and '.join(unmeasured)
@@ -235,22 +238,19 @@ def propose_filter(trial: Trial) -> FilterChoice | None:
             robot,
         )
     noise = measured.noise(model.dof)
-    flies = _flies(parts, recording.rig.minimum_force)
+    flies = _flies(results, recording.rig.minimum_force)
     longest = TRIAL if flies else LONGEST
     slowest = _slowest(recording)
     widths = slowest * np.arange(1, max(1, int(longest / slowest)) + 1)
-    gap = _CopGap(trial)
+    gap = _CopGap(evaluator.rig.robot, results)
     choice = _smallest(evaluator, some, noise, widths.tolist(), robot.filter.scatter, gap)
     return dataclasses.replace(choice, flies=flies)
 
 
-def _flies(parts: Sequence[Evaluated], minimum_force: float) -> bool:
+def _flies(results: Evaluated, minimum_force: float) -> bool:
     """Whether nothing carries the robot at times, by the wrench of the trial."""
-    forces = np.concatenate(
-        [np.einsum('ki,ki->k', part.wrenches['mr_ad'][:, :3], part.up) for part in parts]
-    )
-    known = forces[np.isfinite(forces)]
-    return bool(np.count_nonzero(known < minimum_force) > FLIES * len(known))
+    forces = finite(np.einsum('ki,ki->k', results.wrenches['mr_ad'][:, :3], results.up))
+    return bool(np.count_nonzero(forces < minimum_force) > FLIES * len(forces))
 
 
 def _unknown(reason: str, robot: RobotFile) -> FilterChoice:
@@ -270,18 +270,14 @@ class _CopGap:
     The gap counts for an IMU that is derived from poses.
 
     Args:
-        trial: of which both are known with the half-width of its filter.
+        robot: with the filter of the trial.
+        results: of the trial.
     """
 
-    def __init__(self, trial: Trial) -> None:
-        evaluator, parts, _ = trial.results
-        robot = evaluator.rig.robot
-        stamps = np.concatenate([part.stamps for part in parts])
-        izmp = np.concatenate([part.points['mr_ad'] for part in parts])
-        none = np.full_like(izmp, np.nan)
-        cop = np.concatenate([part.points.get('cop', none[: len(part.stamps)]) for part in parts])
-        known = np.isfinite(cop).all(axis=1)
-        known &= later(stamps)
+    def __init__(self, robot: RobotFile, results: Evaluated) -> None:
+        stamps, izmp = results.stamps, results.points['mr_ad']
+        cop = results.points.get('cop', np.full_like(izmp, np.nan))
+        known = finite_rows(cop) & later(stamps)
         self._stamps, self._cop = stamps[known], cop[known]
         self._gap: Array = izmp[known] - self._cop
         self._trial, self._max_gap = robot.filter.half_width or 0.0, robot.pairing.max_gap
@@ -316,19 +312,19 @@ class _CopGap:
 
 def _smallest(
     evaluator: Evaluator,
-    parts: Sequence[Evaluated],
+    some: Evaluated,
     noise: SampleNoise,
     widths: Sequence[float],
     wanted: float,
     gap: _CopGap,
 ) -> FilterChoice:
     """The first of the half-widths [s] at which the scatter is as wanted [m], or the best."""
-    unfiltered = float(np.fmax(_scatter(evaluator, parts, noise, None), gap.scatter(0.0)))
+    unfiltered = float(np.fmax(_scatter(evaluator, some, noise, None), gap.scatter(0.0)))
     if unfiltered <= wanted:
         return FilterChoice(None, unfiltered, unfiltered, wanted)
     choices = []
     for half_width in widths:
-        predicted = _scatter(evaluator, parts, noise, half_width)
+        predicted = _scatter(evaluator, some, noise, half_width)
         scatter = float(np.fmax(predicted, gap.scatter(half_width)))
         cut = gap.cut(half_width)
         choices.append(FilterChoice(half_width, scatter, unfiltered, wanted, cut))
@@ -338,35 +334,13 @@ def _smallest(
 
 
 def _scatter(
-    evaluator: Evaluator,
-    parts: Sequence[Evaluated],
-    noise: SampleNoise,
-    half_width: float | None,
+    evaluator: Evaluator, some: Evaluated, noise: SampleNoise, half_width: float | None
 ) -> float:
     """Predicted standard deviation of the IZMP in the worst direction, median [m]."""
-    variances = []
-    for part in parts:
-        of_wrench = filtered_covariance(evaluator, part, noise, half_width)
-        of_point = point_covariance(part, of_wrench)
-        variances += np.linalg.eigvalsh(of_point[np.isfinite(of_point).all(axis=(1, 2))])[
-            :, -1
-        ].tolist()
-    return float(np.sqrt(max(np.median(variances), 0.0)))
-
-
-def _some(parts: Sequence[Evaluated]) -> list[Evaluated]:
-    """Instants with an IZMP, evenly over all of them, at most `INSTANTS`."""
-    finite = (np.asarray(np.isfinite(part.points['mr_ad']).all(axis=1)) for part in parts)
-    known = [part.select(rows) for part, rows in zip(parts, finite, strict=True)]
-    total = sum(len(part.stamps) for part in known)
-    stride = max(1, total // INSTANTS)
-    chosen, before = [], 0
-    for part in known:
-        first = -before % stride
-        before += len(part.stamps)
-        if first < len(part.stamps):
-            chosen.append(part.select(slice(first, None, stride)))
-    return chosen
+    of_wrench = filtered_covariance(evaluator, some, noise, half_width)
+    of_point = point_covariance(some, of_wrench)
+    of_point = of_point[np.isfinite(of_point).all(axis=(1, 2))]
+    return float(np.sqrt(max(np.median(np.linalg.eigvalsh(of_point)[:, -1]), 0.0)))
 
 
 def _is_open(robot: RobotFile) -> bool:

@@ -10,7 +10,6 @@ so slow motion alone hardly tells them apart. All pass the filter of the trial, 
 the results.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,10 +121,9 @@ def late_forces(trial: Trial, half_width: float | None, max_gap: float) -> LateF
         max_gap: longest time between two instants that is filtered across [s].
     """
     _, results, _ = trial.results
-    parts = [part for part in results if {'mr_ad', 'cop'} <= part.points.keys()]
-    if not parts:
+    if results is None or not {'mr_ad', 'cop'} <= results.points.keys():
         return None
-    feet = _Feet.of(parts, half_width, max_gap)
+    feet = _Feet.of(results, half_width, max_gap)
     if len(feet.stamps) < LEAST:
         return None
     now = feet.motion - feet.measured('delay', 0.0)
@@ -176,19 +174,16 @@ class _Feet:
     minimum_force: float
 
     @classmethod
-    def of(cls, parts: Sequence[Evaluated], half_width: float | None, max_gap: float) -> '_Feet':
-        """Those of the parts of a trial, by the filter of the results."""
-        stamps = np.concatenate([part.stamps for part in parts])
-        normal = np.concatenate([part.ground.plane.normal for part in parts])
-        place = np.concatenate([part.ground.plane.point for part in parts])
+    def of(cls, results: Evaluated, half_width: float | None, max_gap: float) -> '_Feet':
+        """Those of the results of a trial, by the filter of the results of the recording."""
+        stamps, ground = results.stamps, results.ground
+        normal, place = ground.plane.normal, ground.plane.point
         level = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
-        poses = np.concatenate([part.ground.feet.soles.poses for part in parts])
+        poses = ground.feet.soles.poses
         R, p = poses[..., :9].reshape(*poses.shape[:2], 3, 3), poses[..., 9:]
-        on_root = np.concatenate([part.ground.feet.wrenches for part in parts])
-        felt = ContactWrench.from_array(on_root).seen_from(R, p).as_array()
+        felt = ContactWrench.from_array(ground.feet.wrenches).seen_from(R, p).as_array()
         felt = felt.reshape(len(felt), -1)
-        force = np.concatenate([part.wrenches['mr_ad'][:, :3] for part in parts])
-        point = np.concatenate([part.points['mr_ad'] for part in parts])
+        force, point = results.wrenches['mr_ad'][:, :3], results.points['mr_ad']
         motion = np.hstack([(level @ v[..., None])[..., 0] for v in (force, point)])[:, :5]
         rows = np.flatnonzero(finite_rows(np.hstack([motion, felt])) & later(stamps))
         stamps, motion, felt = stamps[rows], motion[rows], felt[rows]
@@ -205,8 +200,8 @@ class _Feet:
         plane = np.stack([normal, place], axis=1)
         some = slice(None, None, max(1, int(STEP / np.median(np.diff(stamps)))))
         level, plane, R, p = (each[rows][some] for each in (level, plane, R, p))
-        least = parts[0].ground.minimum_force
-        return cls(stamps[some], motion[some], level, plane, R, p, both[some], least)
+        shown = stamps[some], motion[some], level, plane, R, p, both[some]
+        return cls(*shown, ground.minimum_force)
 
     def measured(self, setting: str, value: float) -> Array:
         """(K, 5) level force and CoP if the sensors are late in that way by so much [s].
