@@ -101,7 +101,7 @@ def test_the_graph_publishes_the_events_of_the_replay(biped31, bag, monkeypatch)
     assert float(values['size']) == pytest.approx(expected[0].size, abs=0.02)
     assert publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     assert np.isfinite(float(values['end']))
-    up = np.stack([instant.up for instant in seen])
+    up = np.stack([instant.world.R[0, 2] for instant in seen])
     np.testing.assert_allclose(np.linalg.norm(up, axis=1), 1.0)
 
 

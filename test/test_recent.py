@@ -8,42 +8,59 @@ import numpy as np
 import pytest
 
 from izmp_dynamics.model.method import Filter
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.feet_kernel import FeetState
 from izmp_dynamics.pipeline.ground import Ground
+from izmp_dynamics.pipeline.world import WorldState
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
+from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.ground_plane import GroundPlane, Sole, Soles
-from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.recent import Recent
 
 from .report_scenarios import part, standing
 
 FALL = ('fall', 'point of no return', 'impact')
 
 
-def instants(evaluation, up=None):
-    """What a node sees of an evaluation; the joint positions are the centre of mass."""
-    for k, stamp in enumerate(evaluation.stamps.tolist()):
-        row = slice(k, k + 1)
-        ground = Ground(
-            GroundPlane(evaluation.normal[row], evaluation.ground_point[row]),
-            FeetState(
-                Soles.of(
-                    tuple(
-                        Sole(foot.axes[row], foot.sole[row].mean(axis=1), foot.sole[row],
-                             foot.normal_force[row])
-                        for foot in evaluation.feet
-                    ),
-                    1,
-                ),
-                np.stack([foot.loaded[row] for foot in evaluation.feet], axis=1),
-                np.zeros(1, np.intp),
-                np.full((1, len(evaluation.feet), 6), np.nan),
-                evaluation.tracks['cop'].wrench[row],
-                np.full((1, len(evaluation.feet)), np.nan),
-                np.full((1, len(evaluation.feet)), np.nan),
-            ),
-            20.0,
-        )  # fmt: skip
-        wrench = evaluation.tracks['mr_ad'].wrench[k]
-        yield Instant(stamp, ground, wrench, evaluation.com[k], None if up is None else up[k])
+def seen(evaluation, up=None):
+    """What a node evaluates, at once; the joint positions are the centre of mass."""
+    stamps, com, feet = evaluation.stamps, evaluation.com, evaluation.feet
+    count, unknown = len(stamps), np.full((len(stamps), 3), np.nan)
+    soles = (Sole(f.axes, f.sole.mean(axis=1), f.sole, f.normal_force) for f in feet)
+    state = FeetState(
+        Soles.of(tuple(soles), count),
+        np.stack([foot.loaded for foot in feet], axis=1),
+        np.zeros(count, np.intp),
+        np.full((count, len(feet), 6), np.nan),
+        evaluation.tracks['cop'].wrench,
+        *np.full((2, count, len(feet)), np.nan),
+    )
+    plane = GroundPlane(evaluation.normal, evaluation.ground_point)
+    world = WorldState.unknown(count)
+    if up is not None:
+        world.R[:, 2] = up
+    tracks = {name: evaluation.tracks[name] for name in ('mr_ad', 'cop')}
+    return Evaluated(
+        JointKinematics(stamps, com, com, com, np.ones(count, bool)),
+        RootState(stamps, unknown, unknown, unknown),
+        world,
+        world.R[:, 2],
+        com,
+        {name: track.wrench for name, track in tracks.items()},
+        {name: track.point for name, track in tracks.items()},
+        {name: track.margin for name, track in tracks.items()},
+        Ground(plane, state, 20.0),
+    )
+
+
+def instants(evaluation, up=None, falls=None):
+    """One by one, with the probability of a fall and whether the alarm is raised."""
+    whole, nothing = seen(evaluation, up), FallRisk.nothing(1, '')
+    for k, fall in enumerate(falls or [None] * len(whole.stamps)):
+        probability, alarm = (np.array([each]) for each in fall or (np.nan, False))
+        risk = fall and replace(nothing, probability=probability, alarm=alarm)
+        yield replace(whole.select(slice(k, k + 1)), fall=risk)
 
 
 def live(evaluation, up=None, falls=None):
@@ -53,18 +70,21 @@ def live(evaluation, up=None, falls=None):
 
 def judged(evaluation, up=None, falls=None, sensors=()):
     """What is found in the last seconds of an evaluation."""
-    recent = Recent(robot_of(evaluation, sensors), evaluation.total_mass, com=lambda q: q)
-    for k, instant in enumerate(instants(evaluation, up)):
-        recent.see(instant._replace(fall=None if falls is None else falls[k]))
+    recent, rig = Recent(), rig_of(evaluation, sensors)
+    for instant in instants(evaluation, up, falls):
+        recent.see(instant, rig)
     return recent.judge(recent.snapshot())
 
 
-def robot_of(evaluation, sensors=()):
+def rig_of(evaluation, sensors=()):
     feet = [
         SimpleNamespace(name=foot.name, wrench=None, sensors=sensors, normal_only=bool(sensors))
         for foot in evaluation.feet
     ]
-    return SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter())
+    fusion = SimpleNamespace(link=None)
+    robot = SimpleNamespace(feet=feet, gravity=evaluation.gravity, filter=Filter(), fusion=fusion)
+    model = SimpleNamespace(total_mass=evaluation.total_mass, com=lambda q: q)
+    return SimpleNamespace(robot=robot, model=model)
 
 
 def tipped(evaluation, start=6.0, within=0.6):
@@ -123,10 +143,10 @@ def pushed(evaluation, at, duration=0.2):
 def test_a_force_that_fills_the_seconds_that_are_judged_is_still_a_push():
     """Of 60 N from 12 s on, judged every 5 s; its begin lies before the last 8 s."""
     evaluation = pushed(standing(24.0), 12.0, 99.0)
-    recent = Recent(robot_of(evaluation), evaluation.total_mass, com=lambda q: q)
+    recent, rig = Recent(), rig_of(evaluation)
     found = []
     for k, instant in enumerate(instants(evaluation)):
-        recent.see(instant)
+        recent.see(instant, rig)
         if k % 625 == 624:
             judged = recent.judge(recent.snapshot())
             start = (judged.first - int(evaluation.stamps[0])) / 1e9
@@ -147,12 +167,13 @@ def test_sentences_count_from_the_first_instant_and_state_the_stamp():
 
 
 def test_a_clock_that_is_set_back_begins_a_new_era():
-    recent = Recent(SimpleNamespace(feet=(), gravity=9.81), 30.0)
+    recent = Recent()
     (instant,) = instants(part(standing(1.0), slice(0, 1)))
     for time, era in ((0, 0), (1, 0), (1, 1), (5, 1), (2, 2)):
-        recent.see(instant._replace(stamp=instant.stamp + time))
+        stamps = instant.stamps + time
+        recent.see(replace(instant, joints=replace(instant.joints, stamps=stamps)), None)
         assert recent.era == era
-        assert recent.newest == instant.stamp + time
+        assert recent.newest == stamps[0]
 
 
 def test_a_fall_alarm_is_an_event_with_begin_end_and_probability():

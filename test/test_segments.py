@@ -24,7 +24,7 @@ from izmp_dynamics.pipeline.rig import make_rig, unit_rates
 from izmp_dynamics.pipeline.uncertainty import izmp_covariance
 from izmp_dynamics.results.topics import TOPICS
 from izmp_dynamics.verdict.findings import FORBIDDING
-from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.recent import Recent
 
 from .command_line import izmp
 from .pinocchio_twin import random_state, robot_path
@@ -236,14 +236,10 @@ def test_where_a_joint_is_not_known_its_links_have_no_rates(walk, signals):
 def judged_live(file, signals, **changes):
     """Findings of the last seconds, as a node judges them."""
     result, evaluator = evaluated(file, signals, **changes)
-    instants = []
+    recent = Recent()
     for k in range(len(result.stamps)):
-        one = result.select(slice(k, k + 1))
-        units = evaluator.rig, one.joints.velocities[0], one.root.angular_velocity[0], one.units[0]
-        q, wrench = one.joints.positions[0], one.wrenches['mr_ad'][0]
-        instants.append(Instant(int(one.stamps[0]), one.ground, wrench, q, one.up[0], units=units))
-    recent = Recent(evaluator.rig.robot, evaluator.rig.model.total_mass)
-    return recent.judge(tuple(instants)).findings
+        recent.see(result.select(slice(k, k + 1)), evaluator.rig)
+    return recent.judge((result,)).findings
 
 
 def test_exchanged_and_turned_units_are_named(walk, signals):

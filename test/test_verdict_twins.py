@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from izmp_dynamics.diagnosis.signals import outages
 from izmp_dynamics.model.method import Filter, Fusion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.replay import make_evaluator
-from izmp_dynamics.results.evaluation import LinkPoses
-from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.recent import Recent
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summary_lines, summary_of
 
@@ -246,14 +244,12 @@ def judged_live(bag, robot, change=lambda signals: None):
     recording, signals = read_bag(bag, robot)
     change(signals)
     evaluator, rig = make_evaluator(recording), recording.rig
-    link = robot.fusion.link and partial(LinkPoses.of, rig.model, robot.fusion.link)
-    recent = Recent(robot, rig.model.total_mass, link=link)
+    recent = Recent()
     for results in evaluator.push(signals) + evaluator.flush():
         for k in range(len(results.stamps)):
             instant = results.select(slice(k, k + 1))
             if np.isfinite(instant.wrenches['mr_ad']).all():
-                stamp, wrench = int(instant.stamps[0]), instant.wrenches['mr_ad'][0]
-                recent.see(Instant(stamp, instant.ground, wrench, instant.joints.positions[0]))
+                recent.see(instant, rig)
     return recent.judge(recent.snapshot())
 
 

@@ -12,9 +12,10 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.nodes.health import Health, diagnostic_array
 from izmp_dynamics.nodes.output import Output
+from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.verdict.events.event import Event, EventMessage, event_message
-from izmp_dynamics.verdict.recent import Instant, Judgement, Recent
+from izmp_dynamics.verdict.recent import Judgement, Recent
 
 HOLD = round(0.5 * NANOSECONDS)
 """What is so new may still go on, or look different when more is known [ns]."""
@@ -181,7 +182,7 @@ class RecentFindings(PeriodicJudge):
         passed = (self.recent.newest - self._judged) / NANOSECONDS
         return super().due() or passed >= self._every
 
-    def given(self) -> tuple[tuple[Instant, ...], tuple[Outage, ...]]:
+    def given(self) -> tuple[tuple[Evaluated, ...], tuple[Outage, ...]]:
         """The last seconds, and when signals could not be used."""
         self._judged, self._era = self.recent.newest, self.recent.era
         return self.recent.snapshot(), tuple(self._outages())

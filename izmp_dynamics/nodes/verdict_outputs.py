@@ -34,13 +34,13 @@ from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.nodes.transforms import TransformBroadcaster
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.results.evaluation import LinkPoses, Outage
+from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS, pose_with_covariance
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
-from izmp_dynamics.verdict.recent import Instant, Recent
+from izmp_dynamics.verdict.recent import Recent
 
 PATIENCE = 1.0
 """An instant that is so much older than the newest one no longer waits for its pose [s]."""
@@ -197,11 +197,8 @@ class VerdictOutputs:
         }
         self._point, self._margin, risk, self._polygon, markers, events = live.values()
         self._markers = Markers(markers, node.model, node.root)
-        link = node.robot.fusion.link
-        on_link = partial(LinkPoses.of, node.model, link) if link else None
-        recent = Recent(node.robot, node.model.total_mass, node.model.com, on_link)
         outages = partial(_outages, node)
-        self.findings = RecentFindings(recent, node.health, EventTopic(events), outages)
+        self.findings = RecentFindings(Recent(), node.health, EventTopic(events), outages)
         self.falls = FallOutputs(node, events, risk)
 
     @property
@@ -282,14 +279,7 @@ class VerdictOutputs:
 
     def _put(self, instant: Evaluated, rig: Rig) -> None:
         stamp, q, ground = int(instant.stamps[0]), instant.joints.positions[0], instant.ground
-        wrench, fall = instant.wrenches['mr_ad'][0], instant.fall
-        risk = None if fall is None else (float(fall.probability[0]), bool(fall.alarm[0]))
-        units = None
-        if instant.units is not None:
-            rates = instant.joints.velocities[0], instant.root.angular_velocity[0]
-            units = rig, *rates, instant.units[0]
-        up = instant.world.R[0, 2]
-        self.findings.recent.see(Instant(stamp, ground, wrench, q, up, risk, units))
+        self.findings.recent.see(instant, rig)
         izmp, cop = self.point('mr_ad', instant, rig), None
         feet = instant.wrenches.get('cop')
         if feet is not None and all_finite(feet):
@@ -312,7 +302,7 @@ class VerdictOutputs:
         self._when_known(instant, send)
         self._send_nif(stamp, ground.plane.normal[0])
         if draw:
-            self._markers.show(stamp, q, izmp, cop, outline, wrench)
+            self._markers.show(stamp, q, izmp, cop, outline, instant.wrenches['mr_ad'][0])
 
     def _send_nif(self, stamp: int, normal: Array) -> None:
         if not self._broadcaster.wanted:
