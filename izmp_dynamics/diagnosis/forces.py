@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import Array, finite_rows, seconds
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
@@ -91,7 +91,7 @@ def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
         evaluation: of a recording, or of the last seconds.
         stands: (K,) where the robot stands, so that the ground carries its weight.
     """
-    weight, rows = evaluation.total_mass * evaluation.gravity, np.flatnonzero(stands)
+    weight, rows = evaluation.weight, np.flatnonzero(stands)
     to_nif = evaluation.nif_R_root(rows)
     for name in (each for each in _FORCE_FROM if each in evaluation.tracks):
         force = rotated(to_nif, evaluation.tracks[name].wrench[rows, :3])
@@ -136,7 +136,7 @@ def feet_findings(
         unused_wrenches: topics of force sensors that no foot takes.
     """
     feet = evaluation.feet
-    weight = evaluation.total_mass * evaluation.gravity
+    weight = evaluation.weight
     yield from dead_sensors(evaluation)
     measured = [foot for foot in feet if np.isfinite(foot.normal_force).any()]
     pulling = [foot for foot in measured if _pulls_all_along(foot, weight / len(feet))]
@@ -192,13 +192,13 @@ def dead_sensors(evaluation: Evaluation) -> Iterator[Finding]:
             rows = in_air(evaluation, foot) & stands.all()
         else:
             continue
-        seconds = step * np.count_nonzero(rows)
-        if seconds >= LEAST_TIME:
+        lasts = step * np.count_nonzero(rows)
+        if lasts >= LEAST_TIME:
             yield Finding(
                 'dead_contact',
                 'warning',
                 f"The {'force' if force else 'contact'} sensor of foot '{foot.name}' {what}, "
-                f'though according to the motion {contrary} for {seconds:.1f} s.',
+                f'though according to the motion {contrary} for {lasts:.1f} s.',
                 'Is it dead, or its topic another one'
                 + ('?' if force else f', or feet[{foot.name}].contact.loaded_above wrong? Without '
                 'contact in the robot file, contact is estimated.'),
@@ -216,7 +216,7 @@ def _must_carry(evaluation: Evaluation, foot: Foot) -> Flags:
     if track is None or len(evaluation.feet) < 2:
         return np.zeros(len(evaluation.stamps), np.bool_)
     others = [other for other in evaluation.feet if other is not foot]
-    weight = evaluation.total_mass * evaluation.gravity
+    weight = evaluation.weight
     heavy = _required(evaluation) > 0.5 * weight
     alone = heavy & np.all([in_air(evaluation, other) for other in others], axis=0)
     soles = tuple(each.sole for each in evaluation.feet)
@@ -314,7 +314,7 @@ def _scaled(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Finding]:
         return
     required = _required(evaluation)[stands]
     forces = np.stack([foot.normal_force[stands] for foot in evaluation.feet], axis=1)
-    weight = evaluation.total_mass * evaluation.gravity
+    weight = evaluation.weight
     rows = (required > LEAST_LOAD * weight) & np.isfinite(forces).all(axis=1)
     forces, required = forces[rows], required[rows]
     if not (np.abs(forces) > LEAST_LOAD * weight).any(axis=0).all():
@@ -349,7 +349,7 @@ def _against_newton(
     """
     if 'mr_ad' not in evaluation.tracks:
         return
-    weight = evaluation.total_mass * evaluation.gravity
+    weight = evaluation.weight
     carried = np.any([foot.loaded for foot in evaluation.feet], axis=0)
     both = (_required(evaluation), total)
     force, total = (np.where(carried, each, np.nan)[stands] for each in both)
@@ -396,21 +396,6 @@ def agreement_findings(evaluation: Evaluation) -> Iterator[Finding]:
     )
 
 
-def squares_by_delay(stamps: Stamps, one: Array, other: Array) -> Array:
-    """Mean square (D, m) of the difference of two signals, for each of `DELAYS` of the other.
-
-    Args:
-        stamps: (K,) instants [ns].
-        one: (K, m).
-        other: (K, m); constant differences do not count.
-    """
-    time, squares = (stamps - stamps[0]) / NANOSECONDS, np.empty((len(DELAYS), one.shape[1]))
-    for k, delay in enumerate(DELAYS.tolist()):
-        moved = [np.interp(time + delay, time, column) for column in other.T]
-        squares[k] = np.var(one - np.stack(moved, axis=1), axis=0)
-    return squares
-
-
 def delay_of_cop(evaluation: Evaluation) -> tuple[float, float, float] | None:
     """The delay of the CoP that is most of its distance from the IZMP; None if none is.
 
@@ -429,7 +414,10 @@ def delay_of_cop(evaluation: Evaluation) -> tuple[float, float, float] | None:
     now = float(np.var(izmp - cop, axis=0).sum())
     if now < LEAST_GAP**2:
         return None
-    squares = squares_by_delay(evaluation.stamps[rows], izmp, cop).sum(axis=1)
+    time, squares = seconds(evaluation.stamps[rows]), np.empty(len(DELAYS))
+    for k, delay in enumerate(DELAYS.tolist()):
+        moved = [np.interp(time + delay, time, column) for column in cop.T]
+        squares[k] = np.var(izmp - np.stack(moved, axis=1), axis=0).sum()
     best = int(np.argmin(squares))
     if squares[best] > BY_DELAY * now:
         return None
@@ -480,7 +468,7 @@ def _carry_in_air(evaluation: Evaluation) -> Iterator[Finding]:
 
     An offset of a force sensor is smaller than half of what a foot carries.
     """
-    weight = evaluation.total_mass * evaluation.gravity
+    weight = evaluation.weight
     step = usual_step(evaluation)
     for foot in evaluation.feet:
         lifted = in_air(evaluation, foot) & np.isfinite(foot.normal_force)

@@ -38,7 +38,7 @@ from izmp_dynamics.results.evaluation import Outage
 from izmp_dynamics.results.topics import LIVE, OF_EACH_FOOT, POINTS, pose_with_covariance
 from izmp_dynamics.signals.stamps import nanoseconds
 from izmp_dynamics.stability.fall_alarm import FallRisk
-from izmp_dynamics.stability.support_polygon import plane_axes
+from izmp_dynamics.stability.support_polygon import from_edge, plane_axes
 from izmp_dynamics.verdict.events.event import TOPIC
 from izmp_dynamics.verdict.recent import Recent
 
@@ -246,7 +246,8 @@ class VerdictOutputs:
         margin = float(instant.margins['mr_ad'][0])
         outline = instant.ground.outline() if self._margin.wanted else None
         if math.isfinite(margin) and outline is not None:
-            away = _from_edge(point, outline)
+            away = from_edge(outline, point)
+            away /= max(float(np.linalg.norm(away)), 1e-12)
             variance = np.diag([away @ covariance @ away, 0.0, 0.0])
             values = pose_with_covariance(np.array([margin, 0.0, 0.0]), variance)
             self._margin.numbers(stamp, '', values)
@@ -321,15 +322,6 @@ def _outages(node: TopicNode) -> Iterator[Outage]:
     for signal, spans in found.items():
         for begin, end in list(spans):
             yield Outage(topics.get(signal, signal), begin, end, 'hangs')
-
-
-def _from_edge(point: Array, corners: Array) -> Array:
-    """Unit vector (3,) to a point from the nearest one on the edge with corners (C, 3)."""
-    side = np.roll(corners, -1, axis=0) - corners
-    along = np.sum((point - corners) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-12)
-    way = point - corners - np.clip(along, 0.0, 1.0)[:, None] * side
-    nearest: Array = way[np.argmin(np.linalg.norm(way, axis=1))]
-    return nearest / max(float(np.linalg.norm(nearest)), 1e-12)
 
 
 class FallOutputs:

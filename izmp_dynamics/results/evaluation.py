@@ -243,6 +243,11 @@ class Evaluation:
         """(K,) time since the first instant [s]."""
         return seconds(self.stamps)
 
+    @property
+    def weight(self) -> float:
+        """The robot's weight m·g [N]."""
+        return self.total_mass * self.gravity
+
     def to_dataframe(self) -> 'pd.DataFrame':
         """Tabulate the evaluation, one row per instant.
 

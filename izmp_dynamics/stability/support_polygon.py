@@ -75,6 +75,15 @@ def margin(polygon: Array, point: Array) -> float:
     return _signed_distance(polygon, np.ascontiguousarray(point, dtype=np.float64))
 
 
+def from_edge(polygon: Array, point: Array) -> Array:
+    """Return the way to a point (d,) from the nearest one on the edge with corners (N, d) [m]."""
+    side = np.roll(polygon, -1, axis=0) - polygon
+    along = np.sum((point - polygon) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-12)
+    ways = point - polygon - np.clip(along, 0.0, 1.0)[:, None] * side
+    nearest: Array = ways[np.argmin(np.linalg.norm(ways, axis=1))]
+    return nearest
+
+
 def margins(
     points: tuple[Array, ...],
     soles: tuple[Array, ...],

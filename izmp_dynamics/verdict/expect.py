@@ -21,21 +21,12 @@ from izmp_dynamics.verdict.summary import Summary
 from izmp_dynamics.verdict.verdict import Verdict
 
 
-def _least() -> float | None:
-    value: float | None = setting('smallest number that is allowed', default=None)
-    return value
-
-
-def _most() -> float | None:
-    value: float | None = setting('largest number that is allowed', default=None)
-    return value
-
-
+@dataclass(frozen=True, kw_only=True)
 class _Range:
     """Has a least and a most."""
 
-    least: float | None
-    most: float | None
+    least: float | None = setting('smallest number that is allowed', default=None)
+    most: float | None = setting('largest number that is allowed', default=None)
 
     def __post_init__(self) -> None:
         """Refuse what limits nothing."""
@@ -52,14 +43,12 @@ class _Range:
 class MarginLimit(_Range):
     """Limits of the smallest margin of the averaged point [m]."""
 
-    least: float | None = _least()
-    most: float | None = _most()
     surely: bool = setting(
         'whether the margin must hold with its uncertainty (95 %)', default=False
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EventLimit(_Range):
     """How many events of a kind there may be."""
 
@@ -77,8 +66,6 @@ class ValueLimit(_Range):
     """Limits of any number of report.json."""
 
     name: str = setting('its place in report.json, e.g. tracks.mr_ad.error.uncertainty')
-    least: float | None = _least()
-    most: float | None = _most()
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Support:
     @property
     def weight(self) -> float:
         """The robot's weight m·g [N]."""
-        return self.evaluation.total_mass * self.evaluation.gravity
+        return self.evaluation.weight
 
     def level(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""

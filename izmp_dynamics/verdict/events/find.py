@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.robust import MAD_TO_SIGMA
 from izmp_dynamics.diagnosis.legs import in_air
 from izmp_dynamics.results.evaluation import Foot, Outage
-from izmp_dynamics.stability.support_polygon import outlines
+from izmp_dynamics.stability.support_polygon import from_edge, outlines
 from izmp_dynamics.verdict.errors import Excursion, excursions_of
 from izmp_dynamics.verdict.events.contact import contacts_of, flights, steps
 from izmp_dynamics.verdict.events.event import Event, edge_towards
@@ -127,20 +127,7 @@ def _edge(scene: Scene, name: str, found: Excursion) -> str:
         return 'the support polygon'
     rows = np.full(count + 1, row)
     seen = scene.seen_ahead(np.vstack([hulls[0, :count], averaged.point[row]]), rows)[:, :2]
-    corners, point = seen[:-1], seen[-1]
-    nearest = min(
-        (_nearest_on(corners[k - 1], corners[k], point) for k in range(len(corners))),
-        key=lambda place: float(np.linalg.norm(point - place)),
-    )
-    return f'the {edge_towards(point - nearest)} edge'
-
-
-def _nearest_on(start: Array, end: Array, point: Array) -> Array:
-    """The point of the line from `start` to `end` that is nearest to a point, each (2,)."""
-    along = end - start
-    share = np.clip((point - start) @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
-    nearest: Array = start + share * along
-    return nearest
+    return f'the {edge_towards(from_edge(seen[:-1], seen[-1]))} edge'
 
 
 def _lowest_margin(scene: Scene, judged: TrackStatistics, verdict: Verdict) -> Event:
