@@ -44,7 +44,6 @@ from izmp_dynamics.recording.replay import (
 from izmp_dynamics.results.evaluation import SignalHealth
 from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
-from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 
 
 @dataclass(frozen=True)
@@ -165,10 +164,8 @@ def _result_findings(
     evaluation = scene.evaluation
     if 'mr_ad' not in evaluation.tracks or scene.foot_pose_unknown:
         return  # a finding says why; all that follows needs to know where the feet are
-    overlap = scene.sole_overlap
-    if overlap is not None:
-        text = f'{overlap.text[0].upper()}{overlap.text[1:]}.'
-        yield Finding('soles_overlap', 'warning', text, OVERLAP_REMEDY)
+    if scene.sole_overlap is not None:
+        yield scene.sole_overlap
     yield from motion_findings(evaluation, scene.stands)
     if nothing is None or nothing.kind != 'force_points_down':  # what is up is not known
         flags = any(use.forces.only_contact for use in recording.uses.values())

@@ -6,17 +6,14 @@ docs/report_json.md lists them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding, one_per_cause
 from izmp_dynamics.base.robust import lowest
-from izmp_dynamics.diagnosis.forces import (
-    dead_sensors,
-    delay_findings,
-    motion_findings,
-)
+from izmp_dynamics.diagnosis.forces import delay_findings, motion_findings
 from izmp_dynamics.diagnosis.legs import legs_findings
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.verdict.errors import TOLERANCE, Excursion
@@ -26,7 +23,6 @@ from izmp_dynamics.verdict.reasons import Case, bias_in_words, noise_in_words
 from izmp_dynamics.verdict.rules import USABLE_SHARE
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 from izmp_dynamics.verdict.timeline import Mask
 
 NOISY_CROSSINGS, NOISY_SHARE = 3, 0.125
@@ -127,16 +123,17 @@ def find(
     scene, tracks = case.scene, case.tracks
     if case.doubts:
         return *case.doubts, *_inputs(scene)
+    overlap = scene.sole_overlap
     found = [
         *_inputs(scene),
-        *_soles(scene),
+        *([] if overlap is None else [replace(overlap, sentence=str(overlap))]),
         *_support(scene),
         *_gaps(scene, tracks, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),
         *_cop_findings(scene, tracks, falls),
         *_forces(scene),
         *_pushes(case.forces),
-        *dead_sensors(scene.evaluation),
+        *(each for each in scene.of_feet if each.kind == 'dead_contact'),
         *delay_findings(scene.late_cop),
     ]
     return tuple(found)
@@ -149,16 +146,6 @@ def _inputs(scene: Scene) -> Iterator[Finding]:
     for found in scene.evaluation.doubts:
         if (found.kind in ABSENT and found.level == 'warning') or found.data.get('judged_by'):
             yield Finding(found.kind, 'warning', str(found))
-
-
-def _soles(scene: Scene) -> Iterator[Finding]:
-    """Support polygon and margins follow from the soles."""
-    found = scene.sole_overlap
-    if found is not None:
-        sentence = (
-            f'{found.text[0].upper()}{found.text[1:]}, so margins are too large. {OVERLAP_REMEDY}'
-        )
-        yield Finding('soles_overlap', 'warning', sentence)
 
 
 def _support(scene: Scene) -> Iterator[Finding]:

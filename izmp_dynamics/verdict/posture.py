@@ -11,13 +11,14 @@ from itertools import combinations
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
 from izmp_dynamics.stability.fall_probability import FALLEN
 from izmp_dynamics.stability.support_polygon import margins
+from izmp_dynamics.verdict.formatting import mm
 from izmp_dynamics.verdict.support import (
     ENCODER_ERROR,
-    SoleOverlap,
     Support,
     by_rows,
     smallest_width,
@@ -180,16 +181,28 @@ class Posture(Support):
         return percentile(smallest_width(np.concatenate(corners, axis=1)), _LOW) / 2
 
     @cached_property
-    def sole_overlap(self) -> SoleOverlap | None:
-        """The two soles that overlap most; None if none do by more than encoders may be wrong."""
+    def sole_overlap(self) -> Finding | None:
+        """The two soles that overlap most; None if none do by more than encoders may be wrong.
+
+        Two bodies cannot, so the soles are too large. The depth [m] is that by which one would
+        have to be moved to be clear of the other, in the median.
+        """
         feet = [foot for foot in self.evaluation.feet if foot.sole.shape[1] >= 3]
-        overlaps = [
-            SoleOverlap((one.name, other.name), self.median_depth(one, other))
-            for one, other in combinations(feet, 2)
-        ]
-        largest = max(overlaps, key=lambda overlap: overlap.depth, default=None)
+        pairs = ((self.median_depth(*pair), *pair) for pair in combinations(feet, 2))
+        found = max(pairs, key=lambda pair: pair[0], default=None)
         explained = 2.0 * ENCODER_ERROR * self.evaluation.gravity * self.time_constant**2
-        return largest if largest is not None and largest.depth > explained else None
+        if found is None or found[0] <= explained:
+            return None
+        depth, one, other = found
+        return Finding(
+            'soles_overlap',
+            'warning',
+            f'The soles of {one.name} and {other.name} overlap by {mm(depth)} while both carry '
+            'load (median), which is impossible, so margins are too large.',
+            'Check the polygons in the robot file: metres, in the frame of the sole, of one foot '
+            'each.',
+            data={'depth': depth},
+        )
 
     @cached_property
     def lying(self) -> tuple[slice, ...]:

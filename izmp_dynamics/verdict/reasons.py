@@ -15,7 +15,6 @@ from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, time
 from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.support import OVERLAP_REMEDY
 from izmp_dynamics.verdict.timeline import Indices, Mask
 
 HEADLINES = {
@@ -122,7 +121,7 @@ REASONS = {
         'Record the force on each foot (wrench or force in the robot file). See the fall '
         'probability, which takes the swinging feet into account.',
     ),
-    'soles_overlap': Reason('unclear', '{overlap.text}.', OVERLAP_REMEDY),
+    'soles_overlap': Reason('unclear', '{finding.sentence}', '{finding.remedy}'),
     'too_short': Reason(
         'unclear',
         'the robot stands on its feet for only {time:s} of the recording; a verdict needs '

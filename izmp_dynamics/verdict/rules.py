@@ -246,9 +246,9 @@ def _nothing_to_judge(scene: Scene) -> _Answer | None:
 def _soles_overlap(scene: Scene, margin: float) -> _Answer | None:
     """The soles cannot be the robot's: one may reach too far by more than a margin [m]."""
     found = scene.sole_overlap
-    if found is None or found.depth <= margin:
+    if found is None or found.data['depth'] <= margin:
         return None
-    return 'soles_overlap', {'overlap': found}
+    return 'soles_overlap', {'finding': found}
 
 
 def _too_few_values(scene: Scene, track: TrackStatistics) -> _Answer | None:

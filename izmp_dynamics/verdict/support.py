@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_dynamics.verdict.formatting import mm
 from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes
 
 SAMPLES = 200
@@ -19,10 +18,6 @@ SAMPLES = 200
 
 ENCODER_ERROR = np.radians(1.0)
 """Error of the zero of a joint in each leg that may bring the soles closer to each other [rad]."""
-
-OVERLAP_REMEDY = (
-    'Check the polygons in the robot file: metres, in the frame of the sole, of one foot each.'
-)
 
 _LEAST_LOAD = 0.1  # of the weight, below which the load split means nothing
 
@@ -295,27 +290,6 @@ class Support:
         depths = overlap_depth(*(self.soles_in_nif(foot, instants) for foot in (one, other)))
         depths = depths[np.isfinite(depths)]
         return float(np.median(depths)) if len(depths) else -np.inf
-
-
-class SoleOverlap(NamedTuple):
-    """Two soles that overlap while both carry load: two bodies cannot, so they are too large.
-
-    Attributes:
-        feet: names.
-        depth: one would have to be moved by so much to be clear of the other, in the median over
-            the instants at which both carry load [m].
-    """
-
-    feet: tuple[str, str]
-    depth: float
-
-    @property
-    def text(self) -> str:
-        """Continues a sentence."""
-        return (
-            f'the soles of {self.feet[0]} and {self.feet[1]} overlap by {mm(self.depth)} while '
-            'both carry load (median), which is impossible'
-        )
 
 
 def overlap_depth(one: Array, other: Array) -> Array:
