@@ -225,8 +225,10 @@ def propose_filter(trial: Trial) -> FilterChoice | None:
     if derived and recording.rig.accelerometers:
         return _unknown('there are accelerometers beside a derived IMU', robot)
     evaluator, results, measured = trial.results
-    known = [] if results is None else np.flatnonzero(finite_rows(results.points['mr_ad']))
-    if results is None or not len(known):
+    if results is None:
+        return None
+    known = np.flatnonzero(finite_rows(results.points['mr_ad']))
+    if not len(known):
         return None
     some = results.select(known[:: max(1, len(known) // INSTANTS)])
     unmeasured = measured.unmeasured

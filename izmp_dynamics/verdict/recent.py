@@ -137,7 +137,7 @@ def _evaluation(
     robot, model, ground, q = rig.robot, rig.model, seen.ground, seen.joints.positions
     names = [name for name in ('mr_ad', 'cop') if name in seen.wrenches]
     whole = 'cop' in names and not any(foot.normal_only for foot in robot.feet)
-    tracks = {
+    tracks: dict[str, Track] = {
         name: Track(name, seen.wrenches[name], seen.points[name], seen.margins[name])
         for name in names
     }

@@ -239,7 +239,7 @@ class Scene(Posture):
         def margin(rows: slice) -> tuple[Array, ...]:
             within = first[rows], stop[rows]
             stands = [
-                self._standing(foot, on, within, rows)
+                self._sole_within(foot, on, within, rows)
                 for foot, on in zip(self.evaluation.feet, carrying, strict=True)
             ]
             soles = tuple(sole for sole, _ in stands)
@@ -299,7 +299,7 @@ class Scene(Posture):
         first = np.maximum(np.searchsorted(time, time - half, side='left'), begins)
         return first, np.minimum(np.searchsorted(time, time + half, side='right'), ends)
 
-    def _standing(
+    def _sole_within(
         self, foot: Foot, carrying: Indices, within: tuple[Indices, Indices], rows: slice
     ) -> tuple[Array, Mask]:
         """Where a foot stands (S, V, 3) in the root frame, and whether it does within a window.
