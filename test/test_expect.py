@@ -166,7 +166,13 @@ def test_a_wrong_file_is_refused_with_what_is_valid(tmp_path, text, kind, senten
 def test_every_key_of_a_finding_may_be_asked_for():
     source = Path(findings.__file__).read_text()
     made = set(re.findall(r"Finding\(\s*'(\w+)", source))
-    made |= {'imu_contradicts_joints', 'mean_force', *findings.FORBIDDING, *findings.ABSENT}
+    made |= {
+        'imu_contradicts_joints',
+        'mean_force',
+        'soles_overlap',
+        *findings.FORBIDDING,
+        *findings.ABSENT,
+    }
     assert made == set(findings.KINDS)
     described = (EXAMPLE.parents[1] / 'docs' / 'report_json.md').read_text()
     assert [kind for kind in findings.KINDS if not re.search(rf'`{kind}\W', described)] == []
