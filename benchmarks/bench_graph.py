@@ -66,7 +66,7 @@ def relay(source, target, kind):
     from sensor_msgs.msg import Imu
 
     from izmp_dynamics.nodes.qos import RESULT
-    from izmp_dynamics.nodes.receiving import Receiver
+    from izmp_dynamics.nodes.receiving import Receiver, Reception
 
     rclpy.init()
     node = rclpy.create_node(f'relay_{target}')
@@ -74,7 +74,7 @@ def relay(source, target, kind):
     if kind == 'Receiver':
         receiver = Receiver()
         take = publisher.publish
-        receiver.subscribe(node, source, Imu, take, lambda reason, number: None, RESULT)
+        receiver.add(Reception(node, source, Imu, take, lambda reason, number: None, RESULT))
         receiver.spin()
     node.create_subscription(Imu, source, publisher.publish, RESULT)
     if kind == 'events':

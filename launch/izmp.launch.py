@@ -1,7 +1,6 @@
 """The graph beside a robot: `ros2 launch izmp_dynamics izmp.launch.py robot:=my_robot.yaml`."""
 
 import os
-import posixpath
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction
@@ -11,7 +10,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import end_if_refused, flag, stated
+from izmp_dynamics.launching.checked import end_if_refused, read, stated
 from izmp_dynamics.launching.graph import (
     GRAPH,
     declared,
@@ -21,7 +20,7 @@ from izmp_dynamics.launching.graph import (
     robot_state_publisher,
 )
 from izmp_dynamics.model.robot_file import load_robot_file
-from izmp_dynamics.nodes.registry import SEPARATE, TASKS
+from izmp_dynamics.nodes.registry import SEPARATE
 
 TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
@@ -45,15 +44,11 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     values = given(context, *GRAPH)
     if not values['robot'] and not values['params_file']:
         raise RuntimeError('State the robot file, robot:=my_robot.yaml, or a params_file.')
-    on = {name: flag(name, values[name]) for name in SWITCHES if values[name]}
+    on = {name: read(name, values[name], bool) for name in SWITCHES if values[name]}
     seen = dict(values)
     if values['params_file']:
-        outer = context.launch_configurations.get('ros_namespace', '')
-        namespace = posixpath.join(outer, values['namespace'])
-        nodes = [TASKS['composed'].node] if on['composed'] else list(SEPARATE)
-        needed = OF_ROBOT if on['robot_state_publisher'] else ()
-        missing = [name for name in needed if not values[name]]
-        seen |= stated(values['params_file'], namespace, nodes, missing)
+        missing = [name for name in OF_ROBOT if not values[name]]
+        seen |= stated(values['params_file'], missing)
         seen['robot'] = os.path.expanduser(seen['robot'])
     try:
         actions = [*_nodes(values, on), *_views(seen, on)]

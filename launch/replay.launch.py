@@ -11,7 +11,7 @@ from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
-from izmp_dynamics.launching.checked import flag
+from izmp_dynamics.launching.checked import read
 from izmp_dynamics.launching.graph import (
     declared,
     given,
@@ -49,7 +49,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    recorded = flag('record', given(context, 'record')['record'])
+    recorded = read('record', given(context, 'record')['record'], bool)
     player = node(
         'player',
         parameters=[

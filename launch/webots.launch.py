@@ -12,22 +12,26 @@ from typing import TYPE_CHECKING
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
     EmitEvent,
-    IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
 )
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import number
-from izmp_dynamics.launching.graph import declared, given, refuse_taken_place
+from izmp_dynamics.launching.checked import read
+from izmp_dynamics.launching.graph import (
+    declared,
+    given,
+    graph,
+    graph_arguments,
+    refuse_taken_place,
+)
 
 if TYPE_CHECKING:
     from izmp_lab.simulation.webots.world import World
 
-GRAPH = (
+OF_GRAPH = (
     'namespace', 'frame_prefix', 'composed', 'record', 'bag', 'overwrite', 'rviz',
     'evaluation_frame',
 )  # fmt: skip
@@ -49,17 +53,7 @@ ARGUMENTS = {
     'port': ('1234', 'Port at which Webots waits for controllers.'),
     'worlds': ('', 'Folder for the world; izmp_webots/PORT in ROS_HOME if empty.'),
     'quit': ('false', 'End Webots, and all the rest, after the motion.'),
-    'namespace': ('', 'Namespace of all nodes and topics.'),
-    'frame_prefix': ('', 'Prefix of all TF frames: my_robot/ for one of several robots.'),
-    'composed': ('true', 'All nodes of the graph in one process.'),
-    'evaluation_frame': (
-        '',
-        'Frame of IZMP and CoP: a link, world, nif or one of TF; default: the root.',
-    ),
-    'record': ('false', 'Record all topics.'),
-    'bag': ('izmp_bag', 'Folder of the recording, which must not exist.'),
-    'overwrite': ('false', 'Replace an earlier recording in that folder.'),
-    'rviz': ('false', 'Start rviz with the view of this package.'),
+    **{name: graph_arguments(composed='true')[name] for name in OF_GRAPH},
 }
 
 NO_DRIVER = (
@@ -106,8 +100,10 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         port=values['port'],
         parameters=[{'robot_description': str(world.urdf), 'use_sim_time': True}],
     )
+    of_graph = {name: values[name] for name in OF_GRAPH} | {'robot': str(world.robot)}
     waiting = WaitForControllerConnection(
-        target_driver=controller, nodes_to_start=[_graph(values, world)]
+        target_driver=controller,
+        nodes_to_start=[graph(use_sim_time='true', reliable_inputs='true', **of_graph)],
     )
     ends = [
         RegisterEventHandler(
@@ -124,28 +120,15 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def _make_world(values: dict[str, str]) -> 'World':
     from izmp_lab.simulation.webots.world import make_world  # takes a second or two
 
-    number('port', values['port'], int)
+    read('port', values['port'], int)
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
     names = ['gait', 'speed', 'steps', 'push', 'quit']
     names += ['namespace'] if values['namespace'] else []  # which remappings do not give a plugin
     return make_world(
         Path(values['robot']),
         Path(values['worlds'] or home / 'izmp_webots' / values['port']),  # for runs side by side
-        slope_deg=number('slope_deg', values['slope_deg'], float),
-        time_step=number('time_step', values['time_step'], int),
+        slope_deg=read('slope_deg', values['slope_deg'], float),
+        time_step=read('time_step', values['time_step'], int),
         plugin={**{name: values[name] for name in names}, 'wait_for_listener': 'true'},
         overwrite=True,
-    )
-
-
-def _graph(values: dict[str, str], world: 'World') -> IncludeLaunchDescription:
-    source = str(find_resource('launch/izmp.launch.py'))
-    return IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(source),
-        launch_arguments={
-            'robot': str(world.robot),
-            'use_sim_time': 'true',
-            'reliable_inputs': 'true',
-            **{name: values[name] for name in GRAPH},
-        }.items(),
     )

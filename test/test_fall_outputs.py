@@ -48,8 +48,8 @@ class Publisher:
 
 
 def watched(topics):
-    """FallOutputs with real outputs, their health, and the outputs."""
-    health, made = Health('izmp', 'biped', count=lambda topic: 1), []
+    """FallOutputs with real outputs, and their health."""
+    health = Health('izmp', 'biped', count=lambda topic: 1)
 
     def advertise(topic, msgtype):
         node = SimpleNamespace(
@@ -57,8 +57,7 @@ def watched(topics):
                 topic, Publisher(topic)
             )
         )
-        made.append(Output(node, topic, msgtype, health))
-        return made[-1]
+        return Output(node, topic, msgtype, health)
 
     node = SimpleNamespace(
         health=health,
@@ -66,23 +65,21 @@ def watched(topics):
         advertise=advertise,
     )
     events, risk = advertise('events', Bool), advertise('fall_risk', Vector3Stamped)
-    return FallOutputs(node, events, risk), health, made
+    return FallOutputs(node, events, risk), health
 
 
 @pytest.mark.parametrize('handed_out', [False, True])
 def test_an_alarm_ends_when_nothing_comes_any_more(handed_out):
     topics = {}
-    outputs, health, made = watched(topics)
+    outputs, health = watched(topics)
     joints = Input('/joint_states', '')
     health.inputs.append(joints)
     joints.received(7)
     risk = FallAlarm(G, 2).push(balance([[0.0, 0.0]], [[2.0, 0.0]]))
     outputs.put(7, risk)
-    for output in made:  # the last instants, in the pause that begins
-        output.ahead = handed_out
+    health.ahead = handed_out  # the last instants, in the pause that begins
     outputs.put(15, risk)
-    for output in made:
-        output.ahead = False
+    health.ahead = False
     outputs.inspect()
     assert health.status().message.startswith('Fall alarm: ')
     assert health.logged == health.status().message  # which a report does not log again
@@ -98,7 +95,7 @@ def test_an_alarm_ends_when_nothing_comes_any_more(handed_out):
 
 def test_an_alarm_goes_on_while_something_that_it_does_not_need_is_silent():
     topics = {}
-    outputs, health, _ = watched(topics)
+    outputs, health = watched(topics)
     position = Input('/gps', '')
     health.inputs.append(position)
     position.received(7)

@@ -85,11 +85,6 @@ def test_check_proposes_the_half_width_that_replay_takes(rough):
     )
     assert f'{1e3 * half_width(desk):.0f} ms' in found.sentence
     assert f'half_width: {half_width(desk):.4g}' in found.remedy
-    pytest.importorskip('rclpy')
-    from izmp_dynamics.nodes.session import filter_sentence
-
-    said = filter_sentence(load_robot_file(desk.robot), desk.bag)
-    assert f'State filter: {{half_width: {half_width(desk):.4g}}} [s]' in said
 
 
 def test_a_larger_scatter_is_had_with_a_shorter_half_width(rough):

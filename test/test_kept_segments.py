@@ -6,6 +6,7 @@ The graph is simulated: receivers of the package with queues of the test, a cloc
 import itertools
 import struct
 from collections import Counter, defaultdict, deque
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,14 +62,9 @@ class Process:
         def lose(reason, number):
             self.skipped[topic] += number
 
+        node = SimpleNamespace(create_subscription=lambda *_, **__: self.queues[topic])
         return Reception(
-            lambda: self.queues[topic],
-            lambda queue: None,
-            None,
-            lambda message: self.take(topic, message),
-            lambda: 1,
-            lose,
-            raw=True,
+            node, topic, None, lambda message: self.take(topic, message), lose, None, raw=True
         )
 
     def take(self, topic, message):

@@ -471,9 +471,9 @@ def test_the_mounting_of_an_imu_without_a_stated_frame_is_learned_by_all(
     path = written(robot_yaml, tmp_path, imu={'topic': 'imu'})
     with PlayedGraph(load_robot_file(path), parameters(robot=str(path))) as graph:
         nodes = [graph.node(name) for name in ('angular_acceleration', 'localizer', 'izmp')]
-        assert all('imu' in node.sensors.frames.unknown for node in nodes)
+        assert all(node.sensors.rig() is None for node in nodes)
         graph.play(short_bag)
-        assert all(node.sensors.frames.make().imu.p.any() for node in nodes)
+        assert all(node.sensors.rig().imu.p.any() for node in nodes)
         assert len(graph.messages['/mr_ad/izmp']) > 100
 
 
@@ -486,7 +486,7 @@ def test_odometry_of_a_link_that_moves_against_the_root_is_refused_every_time(
         node.sensors.choose_source(True)
         for _ in range(3):
             with pytest.raises(IzmpError, match='l_foot'):
-                node.sensors.frames.learn_positioned('l_foot', node.make_evaluator)
+                node.sensors.learn_positioned('l_foot')
 
 
 def test_what_keeps_the_composed_node_waiting_is_stated(

@@ -76,9 +76,8 @@ class Overloaded:
             self.lost[topic, reason] += number
             self.skips += topic == '/joints'
 
-        return Reception(
-            lambda: self.queues[topic], lambda queue: None, None, take, lambda: 1, lose
-        )
+        node = SimpleNamespace(create_subscription=lambda *_, **__: self.queues[topic])
+        return Reception(node, topic, None, take, lose, None)
 
     def publish(self, stamp, age=0):
         """A message on every topic that was received so long ago [ns]."""
@@ -256,7 +255,6 @@ def test_the_subscription_that_receives_stays(acd, first_is_dead):
     if first_is_dead:
         silent = SimpleNamespace(take_message=lambda msgtype, raw: None)
         reception.subscription = SimpleNamespace(handle=silent)
-        reception.destroy = lambda subscription: None
     publisher = acd.create_publisher(JointState, 'joint_states', 10)
     names = list(acd.model.joint_names)
     message = JointState(name=names, position=[0.0] * len(names))
@@ -286,10 +284,14 @@ def test_gaps_in_the_numbers_of_one_publisher_are_counted(numbers, publishers, m
     infos, found = [{'publication_sequence_number': number} for number in numbers] + [{}], []
     handle = SimpleNamespace(take_message=lambda *_: (None, infos.pop(0)))
     subscription = SimpleNamespace(topic_name='/imu', handle=handle)
+    node = SimpleNamespace(
+        create_subscription=lambda *_, **__: subscription,
+        count_publishers=lambda topic: publishers,
+        context=SimpleNamespace(ok=lambda: True),
+    )
     reception = Reception(
-        lambda: subscription, lambda _: None, None, None, lambda: publishers,
-        lambda reason, number: found.append((reason, number)),
-    )  # fmt: skip
+        node, '/imu', None, None, lambda reason, number: found.append((reason, number)), None
+    )
     while infos:
         reception.take()
     assert found == [(Reason.LOST, number) for number in missed]

@@ -95,7 +95,7 @@ def test_attempts_and_diagnostics_exclude_the_thread_that_receives(node):
 
     node.until(attempt)  # at the start, before any message is received
     node.inspect = lambda: look('inspect')
-    node.health.counters.append(lambda: look('counters') or {})
+    node.health.faults = lambda: look('counters') or {}
     node.look_after(report=True)
     assert free == {'attempt': [True, False], 'inspect': [False], 'counters': [False]}
     assert is_free(node._lock)

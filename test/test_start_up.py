@@ -15,7 +15,7 @@ from izmp_dynamics.launching.checked import end_if_refused
 from izmp_dynamics.nodes import start_up
 from izmp_dynamics.nodes.__main__ import main
 from izmp_dynamics.nodes.main import REFUSED, run
-from izmp_dynamics.nodes.registry import nodes
+from izmp_dynamics.nodes.registry import TASKS, nodes
 from izmp_dynamics.nodes.start_up import ForwardedLog, announced
 
 from .node_processes import PATIENCE, ROOT, Processes
@@ -163,7 +163,7 @@ def test_without_the_name_of_a_node_all_are_listed(given, capsys):
 def test_a_node_that_is_asked_for_help_does_not_start(name, capsys):
     assert main([name, '--help']) == 0
     said = capsys.readouterr().out
-    assert said.startswith('Node ')
+    assert said.startswith(f'Node {name}: ') == (name in TASKS)
     assert f'usage: {name} [--ros-args' in said
 
 

@@ -1,52 +1,41 @@
 """What launch files check: arguments, parameter files, and nodes that refuse to work."""
 
-import posixpath
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from izmp_dynamics.base.errors import BagError
 from izmp_dynamics.nodes.main import REFUSED
 
-Number = TypeVar('Number', float, int)
+_READ: dict[type, tuple[str, Callable[[str], Any]]] = {
+    float: ('a number', float),
+    int: ('a whole number', int),
+    bool: (
+        'true or false',
+        lambda text: {'true': True, '1': True, 'false': False, '0': False}[text.strip().lower()],
+    ),
+}
+"""Kind → what it is called, and what reads it; flags as launch reads conditions."""
 
-NEEDED = {float: 'a number', int: 'a whole number', bool: 'true or false'}
-"""The types, and what they are called."""
 
-_FLAGS = {'true': True, '1': True, 'false': False, '0': False}
-"""As launch reads conditions."""
-
-
-def number(name: str, text: str, kind: type[Number]) -> Number:
+def read(name: str, text: str, kind: type) -> Any:
     """Return the value of an argument.
 
     Args:
         name: of the argument.
         text: what was given.
-        kind: float or int.
+        kind: float, int or bool; anything else is the text itself.
 
     Raises:
-        RuntimeError: if it is no such number; launch prints it.
+        RuntimeError: if it is none of this kind; launch prints it.
     """
+    needed, convert = _READ.get(kind, ('', str))
     try:
-        return kind(text)
-    except ValueError:
-        raise _refused(name, text, kind) from None
-
-
-def flag(name: str, text: str) -> bool:
-    """Return the value of an argument that is true or false.
-
-    Raises:
-        RuntimeError: if it is neither; launch prints it.
-    """
-    try:
-        return _FLAGS[text.strip().lower()]
-    except KeyError:
-        raise _refused(name, text, bool) from None
+        return convert(text)
+    except (KeyError, ValueError):
+        raise RuntimeError(f"The argument {name} is '{text}'; {needed} is needed.") from None
 
 
 def free_place(folder: str, overwrite: bool) -> None:
@@ -62,10 +51,6 @@ def free_place(folder: str, overwrite: bool) -> None:
     except BagError as error:
         text = str(error).replace('add --overwrite', 'set overwrite:=true')
         raise RuntimeError(text) from None
-
-
-def _refused(name: str, text: str, kind: type) -> RuntimeError:
-    return RuntimeError(f"The argument {name} is '{text}'; {NEEDED[kind]} is needed.")
 
 
 if TYPE_CHECKING:
@@ -87,56 +72,17 @@ def end_if_refused(event: 'ProcessExited', context: 'LaunchContext') -> None:
         )
 
 
-_WILD = {'*': r'/\w+', '**': r'(/\w+)*'}
-"""What a wildcard in the name of a section stands for."""
-
-
-def stated(
-    path: str, namespace: str, nodes: Collection[str], names: Collection[str]
-) -> dict[str, str]:
-    """Values that a parameter file has for some nodes; '' where it has none.
-
-    As in ROS, a section is for the nodes whose full names fit its own, and the last one counts.
+def stated(path: str, names: Iterable[str]) -> dict[str, str]:
+    """Values that a parameter file has for all nodes, in its section /**; '' where it has none.
 
     Raises:
-        RuntimeError: if the file cannot be read, or has different values for the nodes.
+        RuntimeError: if the file cannot be read.
     """
     try:
         with open(path, encoding='utf-8') as file:
-            sections = list(_sections(yaml.safe_load(file)))
-    except RecursionError:
-        reason = 'a part of it contains itself, or lies too deep in others'
-        raise RuntimeError(f"params_file '{path}' cannot be read: {reason}.") from None
-    except OSError as error:
-        raise RuntimeError(f"params_file '{path}' cannot be read: {error.strerror}.") from None
-    except (ValueError, yaml.YAMLError) as error:
+            part = yaml.safe_load(file)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise RuntimeError(f"params_file '{path}' cannot be read: {error}") from None
-    found: dict[str, dict[str, list[str]]] = {name: {} for name in names}
-    for node in nodes:
-        full = posixpath.join('/', namespace, node)
-        values: dict[str, Any] = {}
-        for pattern, part in sections:
-            if re.fullmatch(pattern, full):
-                values |= part
-        for name in names:
-            if values.get(name):
-                found[name].setdefault(str(values[name]), []).append(full)
-    for name, having in found.items():
-        if len(having) > 1:
-            listed = ', '.join(f"'{value}' for {full[0]}" for value, full in having.items())
-            raise RuntimeError(
-                f"params_file '{path}' has different values of {name}: {listed}. State one for "
-                f'all nodes, or give {name}:=… to the launch file.'
-            )
-    return {name: next(iter(having), '') for name, having in found.items()}
-
-
-def _sections(values: Any, above: str = '') -> Iterator[tuple[str, dict[str, Any]]]:
-    """Patterns of the full names of nodes, and their parameters."""
-    for key, value in values.items() if isinstance(values, dict) else ():
-        if key == 'ros__parameters' and isinstance(value, dict):
-            yield above, value
-        else:
-            tokens = filter(None, str(key).split('/'))
-            pattern = ''.join(_WILD.get(token, f'/{re.escape(token)}') for token in tokens)
-            yield from _sections(value, above + pattern)
+    for key in ('/**', 'ros__parameters'):
+        part = part.get(key) if isinstance(part, dict) else None
+    return {name: str((part or {}).get(name) or '') for name in names}

@@ -23,7 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import NEEDED, flag, free_place, number
+from izmp_dynamics.launching.checked import free_place, read
 from izmp_dynamics.model.robot_file import RobotFile
 
 Arguments = Mapping[str, tuple[str | None, str]]
@@ -44,33 +44,24 @@ def given(context: LaunchContext, *names: str) -> dict[str, str]:
 
 
 def parameters(**kinds: type) -> dict[str, ParameterValue]:
-    """Parameters from the arguments of the same name."""
+    """Parameters from the arguments of the same name, of these types."""
     return {
-        name: ParameterValue(
-            _Checked(name, kind) if kind in NEEDED else LaunchConfiguration(name), value_type=kind
-        )
-        for name, kind in kinds.items()
+        name: ParameterValue(_Read(name, kind), value_type=kind) for name, kind in kinds.items()
     }
 
 
-class _Checked(LaunchConfiguration):
-    """An argument that must be a number or a flag."""
+class _Read(LaunchConfiguration):
+    """An argument of a type, or launch ends with a sentence."""
 
     def __init__(self, name: str, kind: type) -> None:
         super().__init__(name)
         self._name, self._kind = name, kind
 
     def perform(self, context: LaunchContext) -> str:
-        """Return its text.
-
-        Raises:
-            RuntimeError: if it is none of this kind.
-        """
+        """Return its text."""
         text: str = super().perform(context)
-        if self._kind is bool:
-            return str(flag(self._name, text)).lower()
-        number(self._name, text, self._kind)
-        return text
+        value = read(self._name, text, self._kind)
+        return str(value).lower() if self._kind is bool else text
 
 
 GRAPH: Arguments = {
@@ -143,8 +134,8 @@ def refuse_taken_place(bag: str = 'bag') -> OpaqueFunction:
 
     def refuse(context: LaunchContext) -> None:
         values = given(context, 'record', 'overwrite', bag)
-        if flag('record', values['record']):
-            free_place(values[bag], flag('overwrite', values['overwrite']))
+        if read('record', values['record'], bool):
+            free_place(values[bag], read('overwrite', values['overwrite'], bool))
 
     return OpaqueFunction(function=refuse)
 
@@ -160,7 +151,9 @@ def graph_arguments(**defaults: str) -> dict[str, tuple[str | None, str]]:
 def graph(**changes: str | LaunchConfiguration) -> IncludeLaunchDescription:
     """Include izmp.launch.py with the arguments of the launch file that includes it."""
     source = PythonLaunchDescriptionSource(str(find_resource('launch/izmp.launch.py')))
-    values = {name: LaunchConfiguration(name) for name in GRAPH} | changes
+    values = {
+        name: LaunchConfiguration(name, default=default) for name, (default, _) in GRAPH.items()
+    } | changes
     return IncludeLaunchDescription(source, launch_arguments=values.items())
 
 

@@ -252,7 +252,6 @@ def _plain(text: str) -> str:
 
 
 def _turn_camera(event: Any) -> None:
-    """Let a visitor look from where the button says."""
     event.client.camera.position, event.client.camera.look_at = _CAMERAS[event.target.value]
 
 

@@ -135,7 +135,6 @@ class Figures:
                 yield f'For {count} s: {self._findings[key]}'
 
     def _slowness(self) -> Iterator[str]:
-        """Say so if results were late, or a simulation slow."""
         if self._late:
             yield f'Late in {self._late} of {self._reports} s. {self._how_late}'
         if self._slow:
@@ -175,7 +174,6 @@ class Figures:
                 self._slow |= status.level != DiagnosticStatus.OK
 
     def _note(self, values: dict[str, str]) -> None:
-        """Note the findings of a report, while the source is at work."""
         if self.over:
             return
         begun = any(self._counts.values())

@@ -5,6 +5,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -14,7 +15,7 @@ from rclpy.parameter import Parameter
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.base.faults import Faults, Reason
+from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.health import (
     ERROR,
@@ -66,24 +67,22 @@ class GraphNode(TopicNode):
         """Load robot and model, make the evaluator, advertise and subscribe."""
         super().set_up()
         self.receiver.handed_out = self.handed_out
-        self._collected = defaultdict[str, list[tuple[int, Array]]](list)
-        self._faults_before: dict[str, Faults] = {}
         self._asked_at = defaultdict[str, float](time.monotonic)
         self._fuses = True
         self._former: Evaluator | None = None
         self._pause = PauseWatch()
-        self._tare = Tare(self) if 'verdict' in self.task.computes else None
-        self.sensors = Sensors(self)
+        self._tare = Tare(self, self.adopt) if 'verdict' in self.task.computes else None
+        self.sensors = Sensors(self, self.make_evaluator)
         self.configure(self.robot)
         self.outputs = Outputs(self)
         self.sensors.subscribe(self.outputs)
-        self.health.counters.append(self._faults)
+        self.health.faults = lambda: {} if self.evaluator is None else self.evaluator.faults
         self.add_on_set_parameters_callback(self._changed)
 
-    def collect(self, signal: str, stamp: int, values: Array) -> None:
-        """Keep a sample for the evaluator."""
-        if self.evaluator is not None:
-            self._collected[signal].append((stamp, values))
+    def _free(self) -> None:
+        with suppress(ValueError):
+            self.remove_on_set_parameters_callback(self._changed)
+        super()._free()
 
     def configure(self, robot: RobotFile) -> None:
         """Make the evaluator, as soon as the frames of the sensors are known.
@@ -92,8 +91,7 @@ class GraphNode(TopicNode):
             IzmpError: if that is not possible with these settings.
         """
         self.sensors.configure(robot)
-        self._faults_before = self._faults()
-        self._former, self.evaluator = self.evaluator or self._former, None
+        self._retire()
         self.make_evaluator()
         if hasattr(self, 'outputs'):
             self.sensors.subscribe_to_sensors(robot)
@@ -105,9 +103,7 @@ class GraphNode(TopicNode):
         if rig is None:
             return
         compile_stages(rig, given=self._given, computes=task.computes)
-        self._faults_before = self._faults()
-        self._former = self.evaluator or self._former
-        self.evaluator = Evaluator(
+        made = Evaluator(
             rig,
             orientation=self.sensors.source,
             live=True,
@@ -116,6 +112,8 @@ class GraphNode(TopicNode):
             given=self._given,
             computes=task.computes,
         )
+        self._retire()
+        self.evaluator = made
         if self._tare is not None:
             self.evaluator.unloaded = self._tare.watch(rig)
         if self._former is not None:
@@ -131,6 +129,13 @@ class GraphNode(TopicNode):
             for k, warning in enumerate(self.evaluator.root.warnings):
                 self.health.values[f'layout {k + 1}'] = warning
         self.sensors.follow(self.evaluator)
+
+    def _retire(self) -> None:
+        """Keep what the evaluator has counted and learned for the next one."""
+        if self.evaluator is not None:
+            for signal, faults in self.evaluator.faults.items():
+                self.health.counts[signal].update(faults)
+            self._former, self.evaluator = self.evaluator, None
 
     @property
     def _given(self) -> frozenset[str]:
@@ -217,15 +222,9 @@ class GraphNode(TopicNode):
     @property
     def _locates(self) -> bool:
         """Whether anybody asks for what needs the pose, and it comes."""
-        return self.sensors.is_placed and self.wants_pose()
-
-    def wants_pose(self) -> bool:
-        """Whether anybody asks for what needs the pose of the root in the world."""
-        needed = self.evaluator is not None and self.evaluator.stages.needs_world
-        return needed or self.outputs.world_wanted
+        return self.sensors.is_placed and self.outputs.world_wanted
 
     def _follow_clock(self, evaluator: Evaluator) -> None:
-        """Forget what belongs to the time before, if a clock was set back."""
         self._resets = evaluator.resets
         for signal in evaluator.set_back:
             self.health.count(signal, Reason.CLOCK_SET_BACK)
@@ -244,7 +243,7 @@ class GraphNode(TopicNode):
                 self.sensors.forces.see('joints', stamp, q)
             if self.evaluator is not None and self.outputs.put_first(instant, self.evaluator.rig):
                 self._put_uncertain(instant)
-            fusion = self._fusion if self._fuses and not self.is_ahead else None
+            fusion = self._fusion if self._fuses and not self.health.ahead else None
             if fusion and self.evaluator and self.outputs.verdict:
                 fused = fusion.push(self.evaluator, instant)
                 self.outputs.verdict.put_fused(fused, self.evaluator.rig)
@@ -278,15 +277,6 @@ class GraphNode(TopicNode):
         if self.task.is_lazy:
             self.health.values['wanted'] = 'yes' if self._locates else UNWANTED
 
-    def _faults(self) -> dict[str, Faults]:
-        """What could not be used, also by the evaluators before this one."""
-        now = {} if self.evaluator is None else self.evaluator.faults
-        before = self._faults_before
-        return {
-            signal: before.get(signal, Faults()) + now.get(signal, Faults())
-            for signal in before | now
-        }
-
     def look_who_asks(self) -> None:
         """Look who subscribes to pose, IR-MD, fall alarm and the fused estimate."""
         evaluator, outputs = self.evaluator, self.outputs
@@ -308,14 +298,13 @@ class GraphNode(TopicNode):
         return now - self._asked_at[what] < STARTUP
 
     def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Apply new settings if the stage can be made with them; else state why not."""
         settings, names = self._settings, list[str]()
         try:
             names += [item.name for item in parameters if item.name in settings]
             reason = refusal(self.task.node, names)
             if reason or not names:
                 return SetParametersResult(successful=not reason, reason=reason)
-            rig = self.sensors.frames.make(settings.changed(parameters))
+            rig = self.sensors.rig(settings.changed(parameters))
             if rig is not None:  # compile while messages are evaluated by the present ones
                 compile_stages(rig, given=self._given, computes=self.task.computes)
             with self._lock:
@@ -372,7 +361,7 @@ class GraphNode(TopicNode):
         if self._pause.begins(sum(entry.count for entry in inputs), newest, longest):
             with self._guarded('flush'):
                 self.evaluate()
-            with self.ahead_of_time(), self._guarded('flush'):
+            with self.health.ahead_of_time(), self._guarded('flush'):
                 self.flush()
 
     def flush(self) -> None:
@@ -417,7 +406,6 @@ class GraphNode(TopicNode):
                 self._diagnostics.publish(diagnostic_array(now, status))
 
     def _replace_dead(self, entry: Input) -> None:
-        """Subscribe again where messages are published but none come."""
         dead = self.health.pause(entry) > REPLACED_AFTER
         if dead and self.count_publishers(entry.topic) and self.receiver.replace(entry.topic):
             entry.replaced += 1

@@ -3,6 +3,7 @@
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,7 +93,6 @@ class Input:
     since: int = 0
     newest: int = 0
     _first: int = 0
-    _before: int = 0
 
     def received(self, stamp: int) -> None:
         """Note a message with this stamp [ns]."""
@@ -112,11 +112,6 @@ class Input:
         self.count += number
         self.last = time.monotonic()
 
-    def take_rate(self, elapsed: float) -> float:
-        """Messages per second since the last call."""
-        rate, self._before = (self.count - self._before) / elapsed, self.count
-        return rate
-
 
 class Health:
     """Collects the findings about a node.
@@ -129,7 +124,10 @@ class Health:
         composed: whether the whole graph is one node, as is advised where it is too slow.
 
     Attributes:
+        faults: gives, by signal, what the evaluator could not use.
         logged: a sentence that the log has already, so that a report does not repeat it there.
+        ahead: whether results are handed out before their time, in a pause; when their time
+            comes, they are not published again.
         now: the time [ns]; of a simulation the newest stamp, or results would be late with it.
     """
 
@@ -148,11 +146,11 @@ class Health:
         self.robot = robot
         self.age_limit = age_limit
         self.inputs: list[Input] = []
-        self.counters: list[Callable[[], Mapping[str, Faults]]] = []
+        self.faults: Callable[[], Mapping[str, Faults]] = dict
         self.counts: defaultdict[str, Faults] = defaultdict(Counter)
         self.outputs: Counter[str] = Counter()
         self.values: dict[str, str] = {}
-        self.logged = ''
+        self.logged, self.ahead = '', False
         self._count, self._publishers = count, publishers
         self._runs, self.now = runs, now
         self._published = 0
@@ -164,7 +162,7 @@ class Health:
         self._first_result: float | None = None
         self._reported: Counter[tuple[str, Fault]] = Counter()
         self._doubled: dict[str, float] = {}
-        self._outputs_reported: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()  # messages in and out, at the last report
         self._last = self._begin = self._moved = time.monotonic()
         self._stamp = 0
 
@@ -173,6 +171,15 @@ class Health:
         self._begin = time.monotonic()
         for entry in self.inputs:
             entry.last = self._begin
+
+    @contextmanager
+    def ahead_of_time(self) -> Iterator[None]:
+        """Results are published ahead of their time meanwhile."""
+        before, self.ahead = self.ahead, True
+        try:
+            yield
+        finally:
+            self.ahead = before
 
     @property
     def absent(self) -> Level:
@@ -272,13 +279,11 @@ class Health:
         values = dict(self.values)
         findings = list(self._remarks.values())
         findings += [*self._stopped(), *self._missing(), *self._mixed()]
-        for entry in self.inputs:
-            rate = entry.take_rate(elapsed)
-            values[f'{entry.topic} in'] = f'{rate:.1f} Hz, {_described(entry, now)}'
-        for topic, count in list(self.outputs.items()):
-            rate = (count - self._outputs_reported[topic]) / elapsed
-            values[f'{topic} out'] = f'{rate:.1f} Hz, {count} messages'
-        self._outputs_reported = self.outputs.copy()
+        numbers = {f'{e.topic} in': (e.count, _described(e, now)) for e in self.inputs}
+        numbers |= {f'{t} out': (n, f'{n} messages') for t, n in list(self.outputs.items())}
+        for key, (number, text) in numbers.items():
+            values[key] = f'{(number - self._numbers[key]) / elapsed:.1f} Hz, {text}'
+            self._numbers[key] = number
         findings += [*self._gated(values), *self._late()]
         values |= self._latency()
         worst = min(findings, key=lambda found: LEVELS.index(found.level), default=None)
@@ -354,8 +359,8 @@ class Health:
     def _gated(self, values: dict[str, str]) -> list[Finding]:
         """List what was not used, with the keys of report.json; findings are what is new."""
         counts: Counter[tuple[str, Fault]] = Counter()
-        for read in (lambda: self.counts, *self.counters):
-            for signal, faults in read().items():
+        for each in (self.counts, self.faults()):
+            for signal, faults in each.items():
                 counts.update({(signal, fault): number for fault, number in faults.items()})
         values |= {
             f'{signal}.{fault.key}': str(number)
@@ -385,7 +390,6 @@ class Health:
         return Finding(f'{signal}.{fault.key}', level, sentence)
 
     def _late(self) -> list[Finding]:
-        """Compare the age of the results since the last report with the limit."""
         count, self._new_latencies = min(self._new_latencies, _WINDOW), 0
         if not count or time.monotonic() - (self._first_result or 0.0) < STARTUP:
             return []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError, RobotFileError
-from izmp_dynamics.nodes.registry import purpose
+from izmp_dynamics.nodes.registry import TASKS
 from izmp_dynamics.nodes.start_up import LONGEST_END, interruptible, leave
 
 REFUSED = 2
@@ -89,7 +89,7 @@ def _answer(name: str, given: list[str]) -> int:
     if not {'-h', '--help'} & set(given):
         print(f"{name}: error: There is no argument '{given[0]}'.\n{usage}", file=sys.stderr)
         return REFUSED
-    print(f'{purpose(name)}\n\n{usage}')
+    print(f'Node {name}: {TASKS[name].purpose}\n\n{usage}' if name in TASKS else usage)
     return 0
 
 

@@ -20,7 +20,6 @@ import sysconfig
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from izmp_dynamics.base.errors import IzmpError, MissingDependencyError
 
@@ -112,9 +111,9 @@ def _generate(sources: Path, folder: Path) -> list[Path]:
     """Run the generators, each into a folder of its own; return the files they wrote."""
     from rosidl_adapter.msg import convert_msg_to_idl
     from rosidl_generator_c.cli import GenerateC
-    from rosidl_generator_py import generate_py
+    from rosidl_generator_py.cli import GeneratePython
     from rosidl_generator_type_description.cli import HashTypeDescription
-    from rosidl_typesupport_c import generate_c as generate_typesupport
+    from rosidl_typesupport_c.cli import GenerateCTypesupport
     from rosidl_typesupport_fastrtps_c.cli import GenerateFastRTPSCTypesupport
     from rosidl_typesupport_introspection_c.cli import GenerateIntrospectionCTypesupport
 
@@ -128,29 +127,17 @@ def _generate(sources: Path, folder: Path) -> list[Path]:
     files = GenerateC('').generate(
         PACKAGE, [interface], include, folder / 'c' / PACKAGE, type_description_files=hashes
     )
-    for generator in (GenerateFastRTPSCTypesupport(''), GenerateIntrospectionCTypesupport('')):
-        where = folder / type(generator).__name__ / PACKAGE
+    for name, generator in {
+        'fastrtps': GenerateFastRTPSCTypesupport(''),
+        'introspection': GenerateIntrospectionCTypesupport(''),
+        'dispatch': GenerateCTypesupport('', typesupport_implementations=[*_IMPLEMENTATIONS]),
+        'python': GeneratePython('', typesupport_implementations=['rosidl_typesupport_c']),
+    }.items():
+        where = folder / name / PACKAGE
+        where.mkdir(parents=True)
         files += generator.generate(PACKAGE, [interface], include, where)
-    with _arguments('rosidl_typesupport_c', interface, include, folder / 'dispatch') as path:
-        files += generate_typesupport(path, list(_IMPLEMENTATIONS))
-    with _arguments('rosidl_generator_py', interface, include, folder / 'python') as path:
-        files += generate_py(path, ['rosidl_typesupport_c'])
     (folder / 'python' / PACKAGE / '__init__.py').touch()
     return [Path(file) for file in files]
-
-
-def _arguments(name: str, interface: str, include: list[str], where: Path) -> Any:
-    from rosidl_cli.command.helpers import legacy_generator_arguments_file
-
-    where = where / PACKAGE
-    where.mkdir(parents=True)
-    return legacy_generator_arguments_file(
-        package_name=PACKAGE,
-        interface_files=[interface],
-        include_paths=include,
-        templates_path=Path(sys.prefix) / 'share' / name / 'resource',
-        output_path=where,
-    )
 
 
 def _check_hash(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Other nodes: who listens to a player, how far the graph is behind it, who publishes the same."""
 
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -96,7 +96,6 @@ class Listeners:
         return sum(len(self._subscriptions(topic)) for topic in self._played)
 
     def _names(self, topic: str) -> set[str]:
-        """The nodes in the player's namespace that subscribe to a topic."""
         place = self._node.get_namespace()
         return {
             info.node_name for info in self._subscriptions(topic) if info.node_namespace == place
@@ -200,37 +199,23 @@ LOOK_EVERY = 0.05
 """Time between two looks meanwhile [s]."""
 
 
-class OtherPublishers:
-    """Looks for them.
+def refuse_others(
+    node: Node, topics: Iterable[str], remedy: str, patience: float = DISCOVERED
+) -> None:
+    """Make sure, before this program publishes topics, that nobody else does for so long [s].
 
-    Attributes:
-        own: nodes of this program that publish some of the topics.
+    Whoever begins later is named by the diagnostics of the graph.
+
+    Raises:
+        IzmpError: if somebody does; says what to do.
     """
-
-    def __init__(self, node: Node, topics: Iterable[str], remedy: str) -> None:
-        self.own: list[Node] = []
-        self._node, self._remedy = node, remedy
-        self._topics = [node.resolve_topic_name(topic) for topic in topics]
-
-    def refuse(self, patience: float = DISCOVERED) -> None:
-        """Make sure, before this program publishes, that there are none for so long [s].
-
-        Raises:
-            IzmpError: if there are.
-        """
-        until = time.monotonic() + patience
-        while not (found := self.found()) and time.monotonic() < until:
-            time.sleep(LOOK_EVERY)
-        if found:
-            raise IzmpError(found, kind='others_publish')
-
-    def found(self) -> str:
-        """Say which topics others publish now, and what to do; '' if there are none."""
-        own = Counter(p.topic_name for node in self.own for p in node.publishers)
-        topics = [name for name in self._topics if self._node.count_publishers(name) > own[name]]
-        if not topics:
-            return ''
-        return (
-            f'Another program publishes {list_names(topics)}, so its data and those of this '
-            f'session mix. {self._remedy}'
+    names = [node.resolve_topic_name(topic) for topic in topics]
+    until = time.monotonic() + patience
+    while not (found := list(filter(node.count_publishers, names))) and time.monotonic() < until:
+        time.sleep(LOOK_EVERY)
+    if found:
+        raise IzmpError(
+            f'Another program publishes {list_names(found)}, so its data and those of this '
+            f'session mix. {remedy}',
+            kind='others_publish',
         )

@@ -45,8 +45,6 @@ class Output:
 
     Attributes:
         msgtype: class of the messages.
-        ahead: whether results are handed out before their time, in a pause; when their time
-            comes, they are not published again.
     """
 
     def __init__(
@@ -67,7 +65,6 @@ class Output:
         self._audience = Audience(self._publisher)
         self._template = Template(msgtype, **constants)
         self._health = health
-        self.ahead = False
         self._handed_out: set[int] = set()
 
     def __call__(self, make: Callable[..., Any], stamp: int, *values: Any) -> None:
@@ -78,7 +75,7 @@ class Output:
             stamp: of the instant [ns].
             values: of the result.
         """
-        if (self.ahead or self._handed_out) and not self._is_due(stamp):
+        if (self._health.ahead or self._handed_out) and not self._is_due(stamp):
             return
         if self.wanted:
             self.publish(make(stamp, *values))
@@ -105,7 +102,7 @@ class Output:
         handed_out = self._handed_out
         if stamp in handed_out:
             return False
-        if self.ahead:
+        if self._health.ahead:
             handed_out.add(stamp)
         elif not min(handed_out) - BACK <= stamp <= max(handed_out):
             handed_out.clear()  # their time has passed, or the clock was set back

@@ -79,6 +79,9 @@ class Outputs:
     @property
     def world_wanted(self) -> bool:
         """Whether anybody subscribes to what needs the pose of the root in the world."""
+        evaluator = self._node.evaluator
+        if evaluator is not None and evaluator.stages.needs_world:
+            return True
         if self._sends_pose and self.broadcaster is not None and self.broadcaster.wanted:
             return True
         of_points = self.verdict is not None and self.verdict.frame.in_world

@@ -141,28 +141,27 @@ class SettingParameter:
         Raises:
             RobotFileError: a value that cannot be; says what would be valid.
         """
-
-        def wrong(what: str, sentence: str) -> RobotFileError:
-            kind = f'setting_{what}'
-            return RobotFileError(
-                f'{self.name} {sentence}', kind=kind, setting=self.name, value=value
-            )
-
+        choices, lower, upper = (self.metadata[key] for key in ('choices', 'lower', 'upper'))
         if value is None and self.optional:
             return None
-        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        if self.kind is float and type(value) is int:
             value = float(value)
-        if type(value) is not self.kind:
-            raise wrong('type', f'must be {self.kind.__name__}, not {value!r}.')
-        choices = self.metadata['choices']
-        if choices and value not in choices:
-            raise wrong('choice', f"is '{value}'; valid: {', '.join(map(str, choices))}.")
-        lower, upper = self.metadata['lower'], self.metadata['upper']
         number: Any = value
-        if self.kind in (int, float) and not (math.isfinite(number) and lower <= number <= upper):
+        what = sentence = ''
+        if type(value) is not self.kind:
+            what, sentence = 'type', f'must be {self.kind.__name__}, not {value!r}.'
+        elif choices and value not in choices:
+            what, sentence = 'choice', f"is '{value}'; valid: {', '.join(map(str, choices))}."
+        elif self.kind in (int, float) and not (
+            math.isfinite(number) and lower <= number <= upper
+        ):
             hint = f' ({self.metadata["hint"]})' if self.metadata['hint'] else ''
             valid = f'{lower:g} to {upper:g} {self.metadata["unit"]}{hint}'
-            raise wrong('range', f'is {value}; valid: {valid}.')
+            what, sentence = 'range', f'is {value}; valid: {valid}.'
+        if what:
+            raise RobotFileError(
+                f'{self.name} {sentence}', kind=f'setting_{what}', setting=self.name, value=value
+            )
         return value
 
 

@@ -259,7 +259,6 @@ class Player(Node):
             shut_down()
 
     def _observe(self, message: Message) -> None:
-        """Publish the time of a message; follow how far the graph has come."""
         self._publish_clock(message.received)
         if message.topic == self._player.joints_topic:
             for pace in self._paces:

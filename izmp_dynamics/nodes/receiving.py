@@ -87,9 +87,17 @@ LONGEST_REST = 0.02
 """Time that messages may be left in their queues where they complete nothing [s]."""
 
 
+class Reserved(MutuallyExclusiveCallbackGroup):
+    """Of subscriptions from which no executor may take."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """No."""
+        return False
+
+
 @dataclass(eq=False)
 class Reception:
-    """A subscription, and what becomes of its messages.
+    """A subscription over DDS, and what becomes of its messages.
 
     What the middleware has lost shows in the numbers of the messages, of which the first may have
     any. Several publishers count each for themselves, and the middleware does not state which is
@@ -97,19 +105,24 @@ class Reception:
     Cyclone DDS).
 
     Attributes:
-        publishers: counts those of the topic.
+        node: subscribes.
+        name: of the topic, relative and remappable.
+        msgtype: class of the messages.
+        callback: is given each message.
         lost: is given the number of messages that were lost or skipped.
+        qos: quality of service, which parameters can override.
         raw: whether the callback is given the bytes.
+        topic: full name of the topic.
         dead: whether the subscription is to be replaced.
         second: takes the place of the first when a message comes to it; None: there is no doubt.
     """
 
-    create: Callable[[], Any]
-    destroy: Callable[[Any], object]
+    node: Node
+    name: str
     msgtype: Any
     callback: Callback
-    publishers: Callable[[], int]
     lost: Lost
+    qos: QoSProfile
     raw: bool = False
     topic: str = ''
     dead: bool = False
@@ -119,8 +132,20 @@ class Reception:
     _next_attempt: float = 0.0
 
     def __post_init__(self) -> None:
-        self.subscription = self.create()
+        self.subscription = self._create()
         self.topic = self.subscription.topic_name
+
+    def _create(self) -> Any:
+        """Without rclpy's events of the middleware; the diagnostics report the same."""
+        return self.node.create_subscription(
+            self.msgtype,
+            self.name,
+            self.callback,
+            self.qos,
+            callback_group=Reserved(),
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
 
     def declare_dead(self) -> bool:
         """Let the subscription be replaced, unless it has just been; return whether it will be."""
@@ -139,8 +164,8 @@ class Reception:
         lost where nothing had been published so far.
         """
         if self.second is not None:
-            self.destroy(self.second)
-        self.second = self.create()
+            self.node.destroy_subscription(self.second)
+        self.second = self._create()
         self.dead = False
 
     def take(self) -> tuple[Any, int] | None:
@@ -159,7 +184,8 @@ class Reception:
         number, following = info.get('publication_sequence_number'), self._following
         if number is not None:
             self._following = number + 1
-            if 1 < following < number and self.publishers() == 1:
+            is_missing = 1 < following < number and self.node.context.ok()
+            if is_missing and self.node.count_publishers(self.topic) == 1:
                 self.lost(Reason.LOST, number - following)
         received: int = info.get('received_timestamp') or 0
         return received
@@ -172,7 +198,7 @@ class Reception:
                 return None
             self.subscription, self.second = self.second, self.subscription
             self._following = -1
-        self.destroy(self.second)
+        self.node.destroy_subscription(self.second)
         self.second = None
         return taken
 
@@ -189,7 +215,7 @@ class Reception:
 
 
 class Receiver:
-    """Subscribes, and hands every message to the callback of its subscription.
+    """Hands every message to the callback of its subscription.
 
     Those that wait are handed out in the order in which they were received, whatever their topic.
 
@@ -214,7 +240,6 @@ class Receiver:
         self.received = 0
         self.awaited: Collection[str] | None = None
         self._silent = True
-        self._group = Reserved()
         self._receptions: list[Reception] = []
         self._kept: dict[Reception, tuple[int, Any]] = {}  # taken, not handed out yet
         self.paused = False
@@ -222,57 +247,9 @@ class Receiver:
         self.segments: KeptSegments | None = None
         self._first = 0
 
-    def subscribe(
-        self,
-        node: Node,
-        topic: str,
-        msgtype: Any,
-        callback: Callback,
-        lost: Lost,
-        qos: QoSProfile,
-        raw: bool = False,
-    ) -> None:
-        """Subscribe over DDS with a quality of service that parameters can override.
-
-        Without rclpy's events of the middleware; the diagnostics report the same.
-
-        Args:
-            node: subscribes.
-            topic: relative name, remappable.
-            msgtype: class of the messages.
-            callback: is given each message.
-            lost: is given the number of messages that were lost or skipped.
-            qos: quality of service.
-            raw: whether the callback is given the bytes of the messages.
-        """
-
-        def create() -> Any:
-            return node.create_subscription(
-                msgtype,
-                topic,
-                callback,
-                qos,
-                callback_group=self._group,
-                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
-                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-            )
-
-        name = node.resolve_topic_name(topic)
-
-        def publishers() -> int:
-            return node.count_publishers(name) if node.context.ok() else 0
-
-        self._receptions.append(
-            Reception(
-                create,
-                node.destroy_subscription,
-                msgtype,
-                callback,
-                publishers,
-                lost,
-                raw,
-            )
-        )
+    def add(self, reception: Reception) -> None:
+        """Receive from one more subscription."""
+        self._receptions.append(reception)
 
     def replace(self, topic: str) -> bool:
         """Replace the subscription of a topic (its full name), as it receives nothing.
@@ -338,14 +315,12 @@ class Receiver:
                 reception.subscribe_again()
 
     def _is_up_to_date(self, known: dict[Reception, Any]) -> bool:
-        """Whether no subscription has been added, replaced, or is to be replaced."""
         return len(known) == len(self._receptions) and all(
             reception.subscription is subscription and not reception.dead
             for reception, subscription in known.items()
         )
 
     def _turn(self, wait_set: Any, known: list[Reception]) -> None:
-        """Hand out what is there, or comes soon."""
         if self._kept:
             self._silent = not self.take(known)
             return
@@ -451,11 +426,3 @@ def _skip(receptions: Iterable[Reception]) -> Counter[str]:
     """Skip all that waits; return topic → how many messages that is."""
     now = time.time_ns()
     return Counter({reception.topic: reception.skip(now) for reception in receptions})
-
-
-class Reserved(MutuallyExclusiveCallbackGroup):
-    """Of subscriptions from which no executor may take."""
-
-    def can_execute(self, entity: Any) -> bool:
-        """No."""
-        return False

@@ -19,7 +19,7 @@ from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.nodes.parameters import fixed
 from izmp_dynamics.nodes.process import shut_down
 from izmp_dynamics.nodes.qos import DEPTH
-from izmp_dynamics.nodes.receiving import Receiver
+from izmp_dynamics.nodes.receiving import Receiver, Reception
 
 LOOK_EVERY = 0.1
 """Time between two looks for new topics [s]."""
@@ -136,18 +136,17 @@ class Recorder(Node):
         profiles = [publisher.qos_profile for publisher in publishers]
         reliable = all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
         latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
-        kind: Qos = 'history' if latched else 'default' if reliable else 'sensor_data'
+        profile: Qos = 'history' if latched else 'default' if reliable else 'sensor_data'
         qos = QoSProfile(
             depth=5 * DEPTH,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
         try:
-            self._writer.add_raw_topic(topic, msgtype, kind)
+            self._writer.add_raw_topic(topic, msgtype, profile)
             take, lose = partial(self._take, topic), partial(self._lose, topic)
-            self._receiver.subscribe(
-                self, topic, message_class(msgtype), take, lose, qos, raw=True
-            )
+            kind = message_class(msgtype)
+            self._receiver.add(Reception(self, topic, kind, take, lose, qos, raw=True))
             self._recorded.append(topic)
         except IzmpError as error:
             if error.kind == 'cannot_write':

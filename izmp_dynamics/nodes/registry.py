@@ -1,12 +1,8 @@
 """The nodes by name; those of the graph with what each takes, is given and computes."""
 
-import ast
 import importlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from izmp_dynamics.base.errors import UnknownNameError
@@ -16,26 +12,33 @@ if TYPE_CHECKING:
     from izmp_dynamics.model.signals import Signal
 
 
-@dataclass(frozen=True)
 class Task:
     """A node of the graph.
 
-    Attributes:
+    Args:
         node: its name.
         purpose: in a sentence.
         computes: of `stages.PARTS`, what it computes from sensors and what it is given.
-        given: what other nodes compute.
+        settings: sections of the robot file, or single settings, that are its parameters.
         sensors: kinds of the robot's signals that it subscribes to. acd computes from joints
             alone: the others show it whether the robot moves while joints repeat their positions.
-        settings: sections of the robot file, or single settings, that are its parameters.
+        given: what other nodes compute.
     """
 
-    node: str
-    purpose: str
-    computes: frozenset[str]
-    given: frozenset[str]
-    sensors: frozenset[str]
-    settings: tuple[str, ...]
+    def __init__(
+        self,
+        node: str,
+        purpose: str,
+        *,
+        computes: str,
+        settings: str,
+        sensors: str = '',
+        given: str = '',
+    ) -> None:
+        self.node, self.purpose, self.settings = node, purpose, settings.split()
+        self.computes, self.sensors, self.given = (
+            frozenset(names.split()) for names in (computes, sensors, given)
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -58,21 +61,8 @@ class Task:
         return [signal for signal in robot.signals() if signal.kind in kinds]
 
 
-def _task(
-    node: str, purpose: str, *, computes: str, settings: str, sensors: str = '', given: str = ''
-) -> Task:
-    return Task(
-        node,
-        purpose,
-        computes=frozenset(computes.split()),
-        given=frozenset(given.split()),
-        sensors=frozenset(sensors.split()),
-        settings=tuple(settings.split()),
-    )
-
-
 TASKS = {
-    'composed': _task(
+    'composed': Task(
         'izmp_dynamics',
         'The sensors in, everything out that the single nodes publish, in one process.',
         sensors=(
@@ -85,14 +75,14 @@ TASKS = {
             'noise pairing rates'
         ),
     ),
-    'acd': _task(
+    'acd': Task(
         'acd',
         'joint_states → joint_kinematics (actuator coordinate differentiation, sect. 4.4.1).',
         sensors='joints imu feet',
         computes='joints',
         settings='acd rates filter.half_width pairing',
     ),
-    'angular_acceleration': _task(
+    'angular_acceleration': Task(
         'angular_acceleration',
         'imu, accelerometers → root_acceleration, root_twist (eqs. 23–29).',
         sensors='imu accelerometers',
@@ -100,7 +90,7 @@ TASKS = {
         computes='root',
         settings='angular_acceleration noise.accelerometer filter.half_width pairing gravity',
     ),
-    'mr_ad': _task(
+    'mr_ad': Task(
         'mr_ad',
         'joint_kinematics, root_acceleration, root_twist → contact wrench (eqs. 12, 13).',
         sensors='segments segment_accelerometers',
@@ -108,7 +98,7 @@ TASKS = {
         computes='mr_ad',
         settings='gravity filter.half_width pairing noise.accelerometer noise.gyroscope',
     ),
-    'localizer': _task(
+    'localizer': Task(
         'localizer',
         'position and IMU → odom and TF from the world to the robot (sect. 4.5).',
         sensors='imu position',
@@ -119,14 +109,14 @@ TASKS = {
             'noise.orientation noise.position'
         ),
     ),
-    'ir_md': _task(
+    'ir_md': Task(
         'ir_md',
         'joint_kinematics, odom → contact wrench from differenced momentum (sect. 4.4.2).',
         given='joints world',
         computes='ir_md',
         settings='gravity ir_md acd.max_gap',
     ),
-    'izmp': _task(
+    'izmp': Task(
         'izmp',
         'Contact wrenches and feet → points on the ground, margins, polygon, frame nif.',
         sensors='imu position ground feet foot_imus',
@@ -195,26 +185,11 @@ def nodes() -> dict[str, str]:
     return _NODES | {found.name: found.value for found in others}
 
 
-def _place(name: str) -> str:
-    if place := _NODES.get(name) or nodes().get(name):
-        return place
-    raise UnknownNameError('node', name, nodes())
-
-
 def node_class(name: str) -> Callable[..., Any]:
     """Import the class of a node; of one of the graph, for its task."""
-    module, _, class_name = _place(name).partition(':')
+    place = _NODES.get(name) or nodes().get(name)
+    if place is None:
+        raise UnknownNameError('node', name, nodes())
+    module, _, class_name = place.partition(':')
     found: type = getattr(importlib.import_module(module), class_name)
     return partial(found, TASKS[name]) if name in TASKS else found
-
-
-def purpose(name: str) -> str:
-    """What a node does, as its task or its module says, which is not imported: that needs ROS."""
-    if name in TASKS:
-        return f'Node {name}: {TASKS[name].purpose}'
-    module, _, _ = _place(name).partition(':')
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding='utf-8')))
-    return text or name

@@ -1,7 +1,7 @@
 """What a node of the graph subscribes to: sensors, and results of other nodes."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.health import AT_FIRST, Input
 from izmp_dynamics.nodes.inputs import JointsInput
@@ -19,7 +18,6 @@ from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import Sample
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
@@ -77,18 +75,21 @@ LATER = ('world', 'ir_md')
 
 
 class Sensors:
-    """Subscribes, and hands every sample to the node.
+    """Subscribes, hands every sample to the node, and learns the frames that messages name.
+
+    Args:
+        node: collects the samples.
+        make_evaluator: is called when a frame, or the source of the orientation, has changed.
 
     Attributes:
         source: of the orientation, 'imu' or 'position'.
         watch: judges the first samples of the IMU.
         forces: judges the force sensors.
-        frames: of the sensors.
         is_placed: whether the pose of the root is computed, or its messages are subscribed to.
     """
 
-    def __init__(self, node: TopicNode) -> None:
-        self._node, self._health = node, node.health
+    def __init__(self, node: TopicNode, make_evaluator: Callable[[], None]) -> None:
+        self._node, self._health, self._make_evaluator = node, node.health, make_evaluator
         self._computes, self._given = node.task.computes, node.task.given
         self._is_idle = node.task.is_idle(node.robot)
         self.source = 'imu'
@@ -103,29 +104,38 @@ class Sensors:
 
     def configure(self, robot: RobotFile) -> None:
         """Follow another robot file."""
-        places = self._computes & {'root', 'mr_ad', 'world', 'verdict'}
-        topics = [signal.topic for signal in self._node.task.signals(robot)] if places else []
-        self.frames = SensorRig(robot, self._node.model, topics, self._node.frame_names)
+        self._configured, places = robot, self._computes & {'root', 'mr_ad', 'world', 'verdict'}
+        topics = {signal.topic for signal in self._node.task.signals(robot)} if places else set()
+        framed = [s for s in robot.signals() if s.mounted or s.name == 'ground']
+        self._frames: dict[str, str | None] = {
+            signal.topic: signal.link or self._node.model.root for signal in framed
+        }
+        self._asked = {s.topic for s in framed if s.frame is None and s.topic in topics}
+        self._unknown = set(self._asked)
         self._frames_seen: dict[str, str] = {}
         states = self._computes & {'root', 'world'}  # another node does it where this one does not
         self.watch = ImuWatch(robot, self._health if states else None, self._node.get_logger())
         self.forces = ForceWatch(robot, self._health)
 
-    def rig(self) -> Rig | None:
+    def rig(self, robot: RobotFile | None = None) -> Rig | None:
         """The robot, prepared; None while a frame is unknown, or if there is nothing to do.
+
+        Args:
+            robot: its file; None: the one that is followed.
 
         Raises:
             IzmpError: if a frame is no link of the robot, or not where it has to be.
         """
-        rig = None if self._is_idle else self.frames.make()
-        if rig is not None and 'verdict' in self._computes:
-            self._remark_on_ground(rig)
-        return rig
+        if self._is_idle or self._unknown:
+            return None
+        return make_rig(robot or self._configured, self._node.model, self._frames)
 
     def follow(self, evaluator: Evaluator) -> None:
         """Let a new evaluator learn what is subscribed to for that."""
         if isinstance(evaluator.root, GivenRoot):
             evaluator.root.learns = bool(self._accelerometers)
+        if 'verdict' in self._computes:
+            self._remark_on_ground(evaluator.rig)
 
     def subscribe(self, outputs: Outputs) -> None:
         """Subscribe to all that is needed from the start, or as soon as somebody asks for it."""
@@ -176,16 +186,7 @@ class Sensors:
         )
 
     def _seek(self, signal: Signal, take: Callable[[int, Sample], None], begin: float) -> bool:
-        """Subscribe to a position or pose if it has a publisher, which shows the type.
-
-        Args:
-            signal: the robot's position, or the ground.
-            take: is given stamp [ns] and sample.
-            begin: since when it is sought, by the steady clock [s].
-
-        Returns:
-            Whether it has.
-        """
+        """Subscribe if there is a publisher, which shows the type; return whether there is."""
         name, valid, topic = signal.name, signal.types, self._node.resolve_topic_name(signal.topic)
         publishers = self._node.get_publishers_info_by_topic(topic)
         types = sorted({each.topic_type for each in publishers})
@@ -211,21 +212,22 @@ class Sensors:
     def _subscribe_to_results(self, outputs: Outputs) -> None:
         self._subscribe_to_given(later=False)
         if self._robot.position is not None and self._given & set(LATER):
-            self._node.when_wanted(self._node.wants_pose, self._subscribe_later)
+            self._node.until(lambda: outputs.world_wanted and self._subscribe_later())
         if 'verdict' in self._computes and self._given:
-            self._node.when_wanted(  # with torques, feet without sensors need them
-                lambda: (
-                    self._robot.estimates_loads
-                    or outputs.judgement_wanted
-                    or outputs.uncertain_wanted
-                ),
-                lambda: setattr(self, '_joints', JointsInput(self._node, required=False)),
-            )
-            self._node.when_wanted(lambda: outputs.uncertain_wanted, self._learn_rates)
+            self._node.until(partial(self._subscribe_to_joints, outputs))
+            self._node.until(lambda: outputs.uncertain_wanted and self._learn_rates())
 
-    def _subscribe_later(self) -> None:
+    def _subscribe_later(self) -> bool:
         self.is_placed = True
         self._subscribe_to_given(later=True)
+        return True
+
+    def _subscribe_to_joints(self, outputs: Outputs) -> bool:
+        """Do so if they are needed, as of feet without sensors their torques are."""
+        needed = self._robot.estimates_loads or outputs.judgement_wanted
+        if needed or outputs.uncertain_wanted:
+            self._joints = JointsInput(self._node, required=False)
+        return self._joints is not None
 
     def _subscribe_to_given(self, later: bool) -> None:
         takers: dict[str, Callable[[int, Any], None]] = {
@@ -239,7 +241,7 @@ class Sensors:
                 kind, node = TOPICS[topic].msgtype, COMPUTED_BY[part]
                 self._node.subscribe(topic, kind, take, node, required=required)
 
-    def _learn_rates(self) -> None:
+    def _learn_rates(self) -> bool:
         """Learn the rates of the accelerometers, which the covariance depends on."""
         source, _ = _SENSORS['accelerometers']
         for signal in self._robot.signals():
@@ -249,6 +251,7 @@ class Sensors:
                 self._accelerometers.append(entry)
         if self._node.evaluator is not None:
             self.follow(self._node.evaluator)
+        return True
 
     def _take(self, signal: str, stamp: int, sample: Any) -> None:
         self._node.collect(signal, stamp, sample.values)
@@ -304,15 +307,14 @@ class Sensors:
 
     def _take_position(self, stamp: int, sample: Sample) -> None:
         if sample.child is not None:
-            link = self._node.frame_names.link(sample.child)
-            self.frames.learn_positioned(link, self._node.make_evaluator)
+            self.learn_positioned(self._node.frame_names.link(sample.child))
         self._node.collect('position', stamp, sample.values[:3])
         if sample.orientation is not None and self.source == 'position':
             self._collect('orientation', stamp, sample.orientation)
 
     def _take_ground(self, stamp: int, sample: Sample) -> None:
         if self._robot.ground.topic is not None:
-            self._learn(self._robot.ground.topic, self._node.frame_names.link(sample.frame))
+            self._learn(self._robot.ground.topic, sample.frame)
         if sample.orientation is not None:
             pose = np.concatenate([sample.values[:3], sample.orientation])
             self._node.collect('ground', stamp, pose)
@@ -349,19 +351,38 @@ class Sensors:
         source = 'position' if oriented else 'imu'
         if source != self.source:
             self.source = source
-            self._node.make_evaluator()
+            self._make_evaluator()
 
     def _learn(self, topic: str, frame: str) -> None:
         """Learn the frame of a sensor; a wrong one is stated until a message names another."""
-        if not self.frames.learn(topic, frame):
+        if topic not in self._unknown:
             return
+        self._unknown.discard(topic)
+        self._frames[topic] = self._node.frame_names.link(frame)
         try:
-            self._node.make_evaluator()
+            self._make_evaluator()
         except IzmpError as error:
-            self.frames.refuse_frames()
+            self._unknown = set(self._asked)
             self._frames_seen.clear()
             if self._health.remark('frames', 'error', str(error)):
                 self._node.get_logger().error(str(error))
+
+    def learn_positioned(self, link: str) -> None:
+        """Learn from Odometry whose pose it is.
+
+        Raises:
+            IzmpError: if nothing can be made with that link, which is forgotten.
+        """
+        position, model = self._configured.position, self._node.model
+        if position is None or position.frame is not None or link not in model.frame_names:
+            return
+        before, self._frames[position.topic] = self._frames.get(position.topic, model.root), link
+        try:
+            if link != before:
+                self._make_evaluator()
+        except IzmpError:
+            self._frames[position.topic] = before
+            raise
 
     def inspect(self, evaluator: Evaluator | None) -> None:
         """State what has been learned about joints, accelerometers and force sensors."""
@@ -376,20 +397,18 @@ class Sensors:
             self._remark_on_method(evaluator)
 
     def _remark_on_ground(self, rig: Rig) -> None:
-        """Remark on a ground that moves in a world in which the robot's position is not known."""
-        ground = rig.robot.ground
+        ground, sentence = rig.robot.ground, ''
         if ground.moves and rig.ground_reference is None and rig.robot.position is None:
-            self._health.remark(
-                'ground',
-                'error',
+            sentence = (
                 f'The frame of {ground.topic} is not a link of the robot, and no position of the '
                 'robot in that frame is known: there is no IZMP. State position in the robot '
-                'file, or publish the ground in a link.',
+                'file, or publish the ground in a link.'
             )
+        self._health.remark('ground', 'error', sentence)
 
     def _remark_on_unknown_frames(self) -> None:
-        if self.frames.unknown:
-            names = ', '.join(sorted(self.frames.unknown))
+        if self._unknown:
+            names = ', '.join(sorted(self._unknown))
             sentence = (
                 f'Nothing is computed before a message on {names} names its frame. State the '
                 'frame in the robot file, or leave a sensor out that is not there.'
@@ -397,7 +416,6 @@ class Sensors:
             self._health.remark('waiting for frames', self._health.absent, sentence)
 
     def _remark_on_method(self, evaluator: Evaluator) -> None:
-        """State the method, and remark where the gyroscope stands in for accelerometers."""
         root = evaluator.root
         self._health.values['method'] = root.method
         for entry in self._accelerometers:
@@ -411,58 +429,3 @@ class Sensors:
             and f'No message on {names} so far: the angular acceleration is the difference '
             'quotient of the gyroscope.',
         )
-
-
-class SensorRig:
-    """Makes the rig as soon as every frame is known of the sensors on some topics."""
-
-    def __init__(
-        self, robot: RobotFile, model: RobotModel, topics: Iterable[str], names: FrameNames
-    ) -> None:
-        self._names = names
-        self.robot = robot
-        self.model = model
-        framed = {s.topic: s for s in robot.signals() if s.mounted or s.name == 'ground'}
-        self._asked = {t for t in topics if t in framed and framed[t].frame is None}
-        self.unknown = set(self._asked)
-        self._frames: dict[str, str | None] = {
-            topic: signal.link or model.root for topic, signal in framed.items()
-        }
-
-    def learn(self, topic: str, frame: str) -> bool:
-        """Learn the frame that messages on a topic name; return whether that is news."""
-        news = topic in self.unknown
-        if news:
-            self._frames[topic] = self._names.link(frame)
-            self.unknown.discard(topic)
-        return news
-
-    def learn_positioned(self, link: str, make: Callable[[], None]) -> None:
-        """Learn from Odometry whose pose it is; if that is news, make what depends on it.
-
-        Raises:
-            IzmpError: if nothing can be made with that link, which is forgotten.
-        """
-        position = self.robot.position
-        if position is None or position.frame is not None or link not in self.model.frame_names:
-            return
-        before = self._frames.get(position.topic, self.model.root)
-        self._frames[position.topic] = link
-        try:
-            if link != before:
-                make()
-        except IzmpError:
-            self._frames[position.topic] = before
-            raise
-
-    def refuse_frames(self) -> None:
-        """Ask for the frames of sensors again, as no rig can be made with these."""
-        self.unknown = set(self._asked)
-
-    def make(self, robot: RobotFile | None = None) -> Rig | None:
-        """Make the rig; None while a frame is unknown.
-
-        Raises:
-            IzmpError: if a frame is no link of the robot, or not where it has to be.
-        """
-        return None if self.unknown else make_rig(robot or self.robot, self.model, self._frames)

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,10 @@ from rich.live import Live
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.diagnosis.filter_choice import with_filter
 from izmp_dynamics.model.robot_file import RobotFile
-from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.browser import require_viser
 from izmp_dynamics.nodes.figures import Figures
-from izmp_dynamics.nodes.others import OtherPublishers
+from izmp_dynamics.nodes.others import refuse_others
 from izmp_dynamics.nodes.player import AHEAD, BagPlayer
 from izmp_dynamics.nodes.process import (
     Running,
@@ -92,8 +90,6 @@ class LiveSession:
         self._stop, self._over = threading.Event(), threading.Event()
         self._failure: IzmpError | None = None
         self._recorder: Recorder | None = None
-        self._mixed = ''
-        self._played: Path | None = None
 
     def __enter__(self) -> 'LiveSession':
         with ExitStack() as stack:
@@ -107,12 +103,10 @@ class LiveSession:
             stack.callback(shut_down)
             self._node = Node('izmp_live')
             stack.callback(self._node.destroy_node)
-            self._others = self._other_publishers()
-            self._others.refuse()
+            self._refuse_others()
             given = _parameters(**self._robot_file, reliable_inputs=self._own_source)
             self.graph = Running('composed', given)
             stack.callback(self.graph.destroy)
-            self._others.own += [self._node, self.graph.node]
             self._figures = Figures(self._node, self.awaited)
             others = [self._node]
             if self.record is not None:
@@ -135,7 +129,7 @@ class LiveSession:
 
     def bag(self, path: Path, rate: float) -> Source:
         """Play a recording."""
-        player, self._played = BagPlayer(self._node, path, self.robot, rate), path
+        player = BagPlayer(self._node, path, self.robot, rate)
         self._source.callback(player.close)
 
         def play(stop: threading.Event) -> None:
@@ -150,7 +144,6 @@ class LiveSession:
         """Let a simulated robot move."""
         given = _parameters(**self._robot_file, gait=gait, rate=rate, publish_clock=False)
         node: Any = node_class('simulation')(overrides=given)
-        self._others.own.append(node)
         node.taken = self._taken
         self.graph.node.health.now = lambda: node.stamp
         self._source.callback(node.destroy_node)
@@ -202,7 +195,6 @@ class LiveSession:
         try:
             with shown:  # not afterwards: that no message comes any more is no failure
                 while not self._over.wait(1.0 / _REFRESH):
-                    self._look_for_others()
                     if not announced and time.monotonic() - begin > WAITING:
                         announced = True
                         if awaited := self.awaited():
@@ -232,29 +224,21 @@ class LiveSession:
             inputs.setdefault(self._node.resolve_topic_name(self.robot.position.topic), 0)
         return tuple(topic for topic, count in inputs.items() if not count)
 
-    def _other_publishers(self) -> OtherPublishers:
-        """Those of results, and of sensors if they come from this process."""
-        if not self._own_source:
-            return OtherPublishers(self._node, [IZMP], 'End that graph first.')
-        domain = self._node.context.get_domain_id()
-        remedy = (
-            'End that program, or give this session a ROS domain of its own, e.g. '
-            f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
-        )
-        return OtherPublishers(self._node, [IZMP, *self.robot.topics()], remedy)
-
-    def _look_for_others(self) -> None:
-        if not self._mixed:
-            self._mixed = self._others.found()
-            if self._mixed:
-                _say(self._mixed)
+    def _refuse_others(self) -> None:
+        topics, remedy = [IZMP], 'End that graph first.'
+        if self._own_source:
+            topics += self.robot.topics()
+            domain = self._node.context.get_domain_id()
+            remedy = (
+                'End that program, or give this session a ROS domain of its own, e.g. '
+                f'ROS_DOMAIN_ID={domain + 1} (now: {domain}).'
+            )
+        refuse_others(self._node, topics, remedy)
 
     def _summary(self) -> str:
-        filtered = filter_sentence(self.graph.node.robot, self._played)
-        return '\n'.join(filter(None, [self._figures.summary(), filtered, self._mixed]))
+        return f'{self._figures.summary()}\n{filter_sentence(self.graph.node.robot)}'
 
     def _taken(self) -> int:
-        """Joint messages that the graph has taken."""
         joints = self._node.resolve_topic_name(self.robot.joints.topic)
         inputs = self.graph.node.health.inputs
         return sum(entry.count for entry in inputs if entry.topic == joints)
@@ -295,21 +279,14 @@ class LiveSession:
             thread.join(5.0)
 
 
-def filter_sentence(robot: RobotFile, played: Path | None = None) -> str:
-    """Say which filter holds, and which one to set: the one that `replay` chooses for a bag."""
+def filter_sentence(robot: RobotFile) -> str:
+    """Say which filter holds, and how to set one."""
     if stated := filter_in_words(robot):
         return f'Filtered by {stated}, as the robot file or a parameter states.'
-    half_width = None
-    if played is not None:
-        with suppress(IzmpError):  # live shows more recordings than can be replayed
-            model = load_model(robot.read_urdf(), robot.root)
-            half_width = with_filter(played, robot, model).half_width
-    value = '…' if half_width is None else f'{half_width:.4g}'
-    found = 'izmp check names the value for a recording, izmp calibrate writes it'
     return (
         'No filter is set: noise may move the margin by far more than in izmp replay, which '
-        f'chooses one. State filter: {{half_width: {value}}} [s] in the robot file'
-        f'{f"; {found}" * (half_width is None)}.'
+        'chooses one. State filter: {half_width: …} [s] in the robot file; izmp check names the '
+        'value for a recording, izmp calibrate writes it.'
     )
 
 

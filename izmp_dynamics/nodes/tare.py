@@ -1,7 +1,7 @@
 """The service `tare`, and the drift of the force sensors' offsets in the diagnostics."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -32,11 +32,12 @@ class Tare:
     """Tares the feet in the air, on request.
 
     Args:
-        node: evaluates the feet; its `configure` is called with the new offsets.
+        node: evaluates the feet.
+        adopt: is given the robot file with the new offsets.
     """
 
-    def __init__(self, node: TopicNode) -> None:
-        self._node = node
+    def __init__(self, node: TopicNode, adopt: Callable[[RobotFile], None]) -> None:
+        self._node, self._adopt = node, adopt
         self._feet: UnloadedFeet | None = None
         self._service = node.resolve_service_name(result_topic(node, 'tare'))
         node.serve(self._service, self.tare)
@@ -97,7 +98,7 @@ class Tare:
             for foot, offset in offsets.items()
         )
         keys = '; '.join(f'feet[{foot}].wrench.{_key(o)}' for foot, o in offsets.items())
-        self._node.adopt(_with_offsets(self._node.robot, offsets))
+        self._adopt(_with_offsets(self._node.robot, offsets))
         return True, (
             f'{sentences}. This holds until the node ends; to keep it, state in the robot file '
             f'{keys}'

@@ -14,14 +14,13 @@ import gc
 import math
 import threading
 import traceback
-from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -47,7 +46,7 @@ from izmp_dynamics.nodes.parameters import (
     warn_of_unknown_parameters,
 )
 from izmp_dynamics.nodes.qos import RESULT, SENSOR
-from izmp_dynamics.nodes.receiving import INSTANTS, KeptSegments, Receiver
+from izmp_dynamics.nodes.receiving import INSTANTS, KeptSegments, Receiver, Reception
 from izmp_dynamics.nodes.registry import Task
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.nodes.wire import MappedReader, reader_of
@@ -82,7 +81,6 @@ class TopicNode(LifecycleNode):
         frame_names: as they are in messages.
         root: name of the root's frame in messages.
         health: for the diagnostics.
-        is_ahead: whether results are handed out before their time, in a pause.
         evaluator: makes results of samples; None while a frame of a sensor is not known.
     """
 
@@ -123,11 +121,7 @@ class TopicNode(LifecycleNode):
             machine.destroy_when_not_in_use()
 
     def _begin(self) -> None:
-        """Configure and activate, unless a manager is to do it.
-
-        Raises:
-            Exception: as `set_up` does.
-        """
+        """Configure and activate, unless a manager is to do it; raise errors as `set_up` does."""
         if not self._autostart:
             name = self.get_fully_qualified_name()
             self.get_logger().info(f'Unconfigured: ros2 lifecycle set {name} configure')
@@ -192,8 +186,6 @@ class TopicNode(LifecycleNode):
         self.is_configured = False
         if hasattr(self, '_settings'):
             self._settings.undeclare()
-        with suppress(ValueError):
-            self.remove_on_set_parameters_callback(self._changed)
         self.receiver.forget()
         for there, destroy in (
             (self.publishers, self.destroy_publisher),
@@ -265,9 +257,9 @@ class TopicNode(LifecycleNode):
         for k, problem in enumerate(self.model.problems):
             self.health.values[f'URDF {k + 1}'] = str(problem)
         self.topics: dict[str, str] = {}
-        self.is_ahead = False
-        self._outputs_made: list[Output] = []
+        self._made: list[Output] = []
         self._attempts: list[Callable[[], bool]] = []
+        self._collected = defaultdict[str, list[tuple[int, Array]]](list)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.evaluator = None
 
@@ -275,7 +267,7 @@ class TopicNode(LifecycleNode):
         """One line: the robot, the rate, the topics."""
         signals = map(self.resolve_topic_name, (s.topic for s in self.task.signals(self.robot)))
         inputs = dict.fromkeys([*(entry.topic for entry in self.health.inputs), *signals])
-        outputs = [output.topic for output in self._outputs_made]
+        outputs = [output.topic for output in self._made]
         first = [topic for topic in outputs if topic.endswith(MAIN_RESULT)] or outputs[:1]
         more = f' and {len(outputs) - 1} more' if len(outputs) > 1 else ''
         return (
@@ -283,29 +275,10 @@ class TopicNode(LifecycleNode):
             f'{", ".join(inputs)}; results on {first[0]}{more}.'
         )
 
-    @abstractmethod
-    def make_evaluator(self) -> None:
-        """Make it if the frames of the sensors are known."""
-
-    @abstractmethod
-    def adopt(self, robot: RobotFile) -> None:
-        """Go on with another robot file, until `cleanup`; as new settings do, it resets the stage.
-
-        Raises:
-            IzmpError: if the stage cannot be made with it.
-        """
-
-    @abstractmethod
-    def wants_pose(self) -> bool:
-        """Whether anybody asks for what needs the pose of the root in the world."""
-
-    @abstractmethod
     def collect(self, signal: str, stamp: int, values: Array) -> None:
         """Keep a sample for the evaluator."""
-
-    @abstractmethod
-    def _changed(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Apply new settings, or state why not."""
+        if self.evaluator is not None:
+            self._collected[signal].append((stamp, values))
 
     @property
     def robot(self) -> RobotFile:
@@ -368,23 +341,13 @@ class TopicNode(LifecycleNode):
         lost = partial(self._lose, entry)
         qos = SENSOR if sensor and not self._reliable else RESULT
         kind = message_class(msgtype)
-        self.receiver.subscribe(self, topic, kind, receive, lost, qos, raw=reader is not None)
+        self.receiver.add(Reception(self, topic, kind, receive, lost, qos, raw=reader is not None))
         return entry
 
     def until(self, attempt: Callable[[], bool]) -> None:
         """Make an attempt now and, until it returns True, four times a second under the lock."""
         if not attempt():
             self._attempts.append(attempt)
-
-    def when_wanted(self, wanted: Callable[[], bool], subscribe: Callable[[], None]) -> None:
-        """Subscribe as soon as that is wanted."""
-
-        def attempt() -> bool:
-            if now := wanted():
-                subscribe()
-            return now
-
-        self.until(attempt)
 
     def try_again(self) -> None:
         """Make the attempts that have failed so far; one that raises an error is among them."""
@@ -418,9 +381,8 @@ class TopicNode(LifecycleNode):
     ) -> Output:
         """Make a topic with results; all messages share the values of the given fields."""
         topic = result_topic(self, topic)
-        output = Output(self, topic, msgtype, self.health, qos, **constants)
-        self._outputs_made.append(output)
-        return output
+        self._made.append(Output(self, topic, msgtype, self.health, qos, **constants))
+        return self._made[-1]
 
     def _receive(
         self,
@@ -471,21 +433,7 @@ class TopicNode(LifecycleNode):
             if reason is Reason.SKIPPED:
                 entry.skipped(number)
 
-    @contextmanager
-    def ahead_of_time(self) -> Iterator[None]:
-        """Results that are published meanwhile are not published again when their time comes."""
-        before, self.is_ahead = self.is_ahead, True
-        for output in self._outputs_made:
-            output.ahead = True
-        try:
-            yield
-        finally:
-            self.is_ahead = before
-            for output in self._outputs_made:
-                output.ahead = before
-
     def _refuse_own_output(self) -> None:
-        """Refuse a position that is what the localizer publishes."""
         position, own = self.robot.position, self.resolve_topic_name(result_topic(self, 'odom'))
         if position is None or self.resolve_topic_name(position.topic) != own:
             return

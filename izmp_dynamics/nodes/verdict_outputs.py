@@ -116,7 +116,7 @@ class EvaluationFrame:
             if pose is not None:
                 send(*pose)
                 return
-        self._waiting.append((stamp, q, normal, send, self._node.is_ahead))
+        self._waiting.append((stamp, q, normal, send, self._health.ahead))
         self.retry()
 
     def retry(self) -> None:
@@ -131,7 +131,7 @@ class EvaluationFrame:
             if pose is None:
                 self._health.count(self.name, Reason.NO_FRAME)
                 continue
-            with self._node.ahead_of_time() if ahead else nullcontext():
+            with self._health.ahead_of_time() if ahead else nullcontext():
                 send(*pose)
 
     def pose(self, stamp: int, q: Array, normal: Array) -> Pose | None:

@@ -33,7 +33,7 @@ from izmp_dynamics.nodes.messages import (
 )
 from izmp_dynamics.nodes.parameters import fixed, result_topic, stated_robot
 from izmp_dynamics.nodes.qos import EVENTS, NEWEST
-from izmp_dynamics.nodes.receiving import Receiver
+from izmp_dynamics.nodes.receiving import Receiver, Reception
 from izmp_dynamics.nodes.transforms import FrameNames
 from izmp_dynamics.report.player.shapes import robot_shapes
 from izmp_dynamics.signals.imu import rotations
@@ -105,7 +105,7 @@ class View(Node):
             (of(TOPIC), DiagnosticArray, self._take_events, EVENTS),
             ('/diagnostics', DiagnosticArray, self._take_diagnostics, QoSProfile(depth=10)),
         ):
-            self._receiver.subscribe(self, topic, kind, take, _lost, qos)
+            self._receiver.add(Reception(self, topic, kind, take, _lost, qos))
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / RATE, self.look, clock=steady)
         self.get_logger().info(f'The robot is shown at {self.browser.url}')

@@ -272,26 +272,23 @@ class JointTemplate:
         zero = [0.0] * len(names)
         point = JointTrajectoryPoint(positions=zero, velocities=zero, accelerations=zero)
         message = JointTrajectory(joint_names=list(names))
-        self._without = serialize_message(message)[_AFTER_STAMP:]
+        self._without = serialize_message(message)
         message.points = [point]
         raw = serialize_message(message)
         layout = CdrLayout(installed_types(_TRAJECTORY), _TRAJECTORY, raw)
         begins = [layout.columns(path).offset for path in _POINT]
-        ends = [begin + 8 * len(names) for begin in begins]
-        bounds = zip([_AFTER_STAMP, *ends], [*begins, ends[-1] + _AFTER_JOINTS], strict=True)
-        *self._before, self._end = (raw[begin:end] for begin, end in bounds)
-        self._begin = raw[:_STAMP]
+        self._places = [slice(begin, begin + 8 * len(names)) for begin in begins]
+        self._with = raw[: self._places[-1].stop + _AFTER_JOINTS]
 
     def write(self, stamp: int, joints: JointKinematics, row: int) -> bytes:
         """Write the instant in one row, at `stamp` [ns]; no point if it cannot be trusted."""
-        begin = self._begin + _NATIVE.pack(*divmod(stamp, NANOSECONDS))
-        if not joints.valid[row]:
-            return begin + self._without
-        parts = joints.positions, joints.velocities, joints.accelerations
-        pairs = zip(self._before, parts, strict=True)
-        return b''.join(
-            (begin, *(p for text, part in pairs for p in (text, part[row].tobytes())), self._end)
-        )
+        raw = bytearray(self._with if joints.valid[row] else self._without)
+        _NATIVE.pack_into(raw, _STAMP, *divmod(stamp, NANOSECONDS))
+        if joints.valid[row]:
+            parts = joints.positions, joints.velocities, joints.accelerations
+            for place, part in zip(self._places, parts, strict=True):
+                raw[place] = part[row].tobytes()
+        return bytes(raw)
 
 
 class MappedReader(MessageReader):

@@ -110,11 +110,6 @@ class Simulation(Node):
         self._timer = self.create_timer(period, self._advance, clock=self._steady)
         self.create_timer(1.0, self._report, clock=self._steady)
 
-    @property
-    def duration(self) -> float:
-        """Length of the motion [s]."""
-        return self._plan.duration
-
     def _advance(self) -> None:
         if self._run is None:
             self._begin_if_subscribed()
