@@ -2,8 +2,9 @@
 
 import os
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchContext, LaunchDescription
-from launch.actions import GroupAction, OpaqueFunction
+from launch.actions import GroupAction, LogInfo, OpaqueFunction
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
@@ -17,9 +18,8 @@ from izmp_dynamics.launching.graph import (
     given,
     node,
     refuse_taken_place,
-    robot_state_publisher,
 )
-from izmp_dynamics.model.robot_file import load_robot_file
+from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.nodes.registry import SEPARATE
 
 TEXTS = (
@@ -104,11 +104,7 @@ def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptio
                 'robot_state_publisher:=true needs the path of the robot file: state it as '
                 f"robot:=…, or as robot in params_file '{values['params_file']}', which has none."
             )
-        views.append(
-            robot_state_publisher(
-                robot, values['robot_description'], on['use_sim_time'], values['frame_prefix']
-            )
-        )
+        views.append(_robot_state_publisher(robot, values, on['use_sim_time']))
     if on['view']:
         names = ('robot', 'urdf', 'frame_prefix', 'results_namespace')
         texts = {name: values[name] for name in names} | {'address': values['view_address']}
@@ -124,3 +120,27 @@ def _views(values: dict[str, str], on: dict[str, bool]) -> list[LaunchDescriptio
             )
         )
     return views
+
+
+def _robot_state_publisher(
+    robot: RobotFile, values: dict[str, str], use_sim_time: bool
+) -> LaunchDescriptionEntity:
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        return LogInfo(
+            msg='robot_state_publisher is not installed: viewers will not show the robot.'
+        )
+    description = values['robot_description'] or robot.read_urdf().text
+    parameters = {
+        'robot_description': ParameterValue(description, value_type=str),
+        'use_sim_time': use_sim_time,
+        'frame_prefix': values['frame_prefix'],
+    }
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        parameters=[parameters],
+        remappings=[('joint_states', robot.joints.topic)],
+        output='screen',
+    )

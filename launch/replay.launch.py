@@ -13,6 +13,7 @@ from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.checked import read
 from izmp_dynamics.launching.graph import (
+    SIMULATED,
     declared,
     given,
     graph,
@@ -23,12 +24,7 @@ from izmp_dynamics.launching.graph import (
 )
 
 ARGUMENTS = {
-    **graph_arguments(
-        composed='true',
-        use_sim_time='true',
-        reliable_inputs='true',
-        robot_state_publisher='true',
-    ),
+    **graph_arguments(**SIMULATED),
     'bag': (None, 'Recording to play (rosbag2).'),
     'robot': (None, 'Robot file (YAML) of the recording.'),
     'rate': ('1.0', 'Playback rate.'),

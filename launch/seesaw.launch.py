@@ -20,6 +20,7 @@ from launch_ros.actions import PushRosNamespace
 
 from izmp_dynamics.launching.checked import end_if_refused
 from izmp_dynamics.launching.graph import (
+    SIMULATED,
     declared,
     given,
     graph,
@@ -48,12 +49,7 @@ ARGUMENTS = {
 OF_ROBOT = ('urdf', 'robot_description', 'robot_description_topic')
 OF_GRAPH = {
     name: argument
-    for name, argument in graph_arguments(
-        composed='true',
-        use_sim_time='true',
-        reliable_inputs='true',
-        robot_state_publisher='true',
-    ).items()
+    for name, argument in graph_arguments(**SIMULATED).items()
     if name not in ('robot', *OF_ROBOT)
 }
 """With izmp; the robot is that of the seesaw."""

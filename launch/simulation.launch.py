@@ -8,6 +8,7 @@ from launch_ros.actions import PushRosNamespace
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.checked import end_if_refused
 from izmp_dynamics.launching.graph import (
+    SIMULATED,
     declared,
     graph,
     graph_arguments,
@@ -19,10 +20,7 @@ from izmp_dynamics.launching.graph import (
 ARGUMENTS = {
     **graph_arguments(
         robot=str(find_resource('robots/biped31/robot.yaml')),
-        composed='true',
-        use_sim_time='true',
-        reliable_inputs='true',
-        robot_state_publisher='true',
+        **SIMULATED,
     ),
     'use_sim_time': (
         'true',

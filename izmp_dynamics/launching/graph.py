@@ -5,18 +5,15 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import (
     DeclareLaunchArgument,
     ExecuteProcess,
     GroupAction,
     IncludeLaunchDescription,
-    LogInfo,
     OpaqueFunction,
     SetLaunchConfiguration,
 )
 from launch.launch_context import LaunchContext
-from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -24,7 +21,6 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.launching.checked import free_place, read
-from izmp_dynamics.model.robot_file import RobotFile
 
 Arguments = Mapping[str, tuple[str | None, str]]
 """Name → default and description; None: the argument must be given."""
@@ -140,6 +136,12 @@ def refuse_taken_place(bag: str = 'bag') -> OpaqueFunction:
     return OpaqueFunction(function=refuse)
 
 
+SIMULATED = dict.fromkeys(
+    ('composed', 'use_sim_time', 'reliable_inputs', 'robot_state_publisher'), 'true'
+)
+"""Defaults of launch files whose time is that of a simulation or a recording."""
+
+
 def graph_arguments(**defaults: str) -> dict[str, tuple[str | None, str]]:
     """The arguments of izmp.launch.py with other defaults."""
     return {
@@ -201,39 +203,3 @@ def _sigint_blocked() -> str:
     except OSError:
         return ''
     return '' if tried.returncode else command
-
-
-def robot_state_publisher(
-    robot: RobotFile, text: str, use_sim_time: bool, frame_prefix: str
-) -> LaunchDescriptionEntity:
-    """Describe the node; where it is not installed, say so.
-
-    Args:
-        robot: names the URDF and the topic of the joints.
-        text: a URDF to use instead; '' for none.
-        use_sim_time: whether time comes from /clock.
-        frame_prefix: of all frames.
-
-    Raises:
-        ModelError: if the URDF cannot be read.
-    """
-    try:
-        get_package_prefix('robot_state_publisher')
-    except PackageNotFoundError:
-        return LogInfo(
-            msg='robot_state_publisher is not installed: viewers will not show the robot.'
-        )
-    description = text or robot.read_urdf().text
-    return Node(
-        package='robot_state_publisher',
-        executable='robot_state_publisher',
-        parameters=[
-            {
-                'robot_description': ParameterValue(description, value_type=str),
-                'use_sim_time': use_sim_time,
-                'frame_prefix': frame_prefix,
-            }
-        ],
-        remappings=[('joint_states', robot.joints.topic)],
-        output='screen',
-    )

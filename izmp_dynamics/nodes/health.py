@@ -12,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.faults import Fault, Faults, Reason
 from izmp_dynamics.base.finding import LEVELS, Finding, Level
+from izmp_dynamics.nodes.messages import header
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -433,6 +434,4 @@ def _described(entry: Input, now: float) -> str:
 
 def diagnostic_array(stamp: int, status: DiagnosticStatus) -> DiagnosticArray:
     """Wrap a status into the message of /diagnostics."""
-    message = DiagnosticArray(status=[status])
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
-    return message
+    return DiagnosticArray(header=header(stamp, ''), status=[status])

@@ -46,8 +46,13 @@ def stamp_of(message: Any) -> int:
 
 def header(stamp: int, frame: str) -> Header:
     """Header with a stamp [ns] and a frame."""
+    return Header(stamp=time_of(stamp), frame_id=frame)
+
+
+def time_of(stamp: int) -> Time:
+    """Time of a stamp [ns]."""
     sec, nanosec = divmod(stamp, NANOSECONDS)
-    return Header(stamp=Time(sec=sec, nanosec=nanosec), frame_id=frame)
+    return Time(sec=sec, nanosec=nanosec)
 
 
 def vector(value: Any) -> Array:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PointStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
@@ -19,7 +18,7 @@ from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import IzmpError, ReplayError, RobotFileError
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
 from izmp_dynamics.nodes.health import Input
-from izmp_dynamics.nodes.messages import message_class
+from izmp_dynamics.nodes.messages import message_class, time_of
 from izmp_dynamics.nodes.others import LONGEST_START, GraphPace, Listeners, said
 from izmp_dynamics.nodes.parameters import fixed, result_topic
 from izmp_dynamics.nodes.pause import some_are_behind
@@ -268,5 +267,4 @@ class Player(Node):
         if 0 <= stamp - self._published < TICK * NANOSECONDS:
             return
         self._published = stamp
-        sec, nanosec = divmod(stamp, NANOSECONDS)
-        self._clock_publisher.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))
+        self._clock_publisher.publish(Clock(clock=time_of(stamp)))

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -12,6 +11,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.nodes.health import diagnostic_array
+from izmp_dynamics.nodes.messages import time_of
 from izmp_dynamics.nodes.others import (
     ALWAYS,
     COMPOSED,
@@ -180,8 +180,7 @@ class Simulation(Node):
 
     def _publish_clock(self) -> None:
         if self._clock_publisher is not None:
-            sec, nanosec = divmod(self.stamp, NANOSECONDS)
-            self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
+            self._clock_publisher.publish(ClockMessage(clock=time_of(self.stamp)))
 
     def _report(self) -> None:
         now, (then, stamp) = time.monotonic(), self._reported

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PointStamped, PoseStamped
 from nav_msgs.msg import Odometry
@@ -30,6 +29,7 @@ from izmp_dynamics.nodes.messages import (
     quaternion_of,
     rotation_matrix,
     stamp_of,
+    time_of,
     transform_stamped,
     vector,
     vector3,
@@ -395,8 +395,7 @@ class Seesaw(Node):
             transform_stamped(stamp, WORLD, BOARD, ground.rotation[-1], ground.position[-1])
         )
         if self._clock_publisher is not None:
-            sec, nanosec = divmod(stamp, NANOSECONDS)
-            self._clock_publisher.publish(ClockMessage(clock=Time(sec=sec, nanosec=nanosec)))
+            self._clock_publisher.publish(ClockMessage(clock=time_of(stamp)))
 
     def _report(self) -> None:
         now, (then, tick) = time.monotonic(), self._reported
