@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from .requiring import need
+
 _PROGRAMS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 _PATIENCE = 300.0  # [s] of a wait; a computer may be busy
 
@@ -103,9 +105,7 @@ def chromium(width=1180, height=900):
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         pytest.skip('Chromium is not installed (Debian: apt install chromium)')
-    client = pytest.importorskip(
-        'websockets.sync.client', reason='Chromium is driven by websockets'
-    )
+    client = need('websockets.sync.client')
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen(
             [

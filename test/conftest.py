@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 
-from .requiring import check_required
+from .requiring import skipped_if_missing
 
 # The first example that a test sees may have to wait for numba's compiler. Where CI is set, the
 # same examples are tried in every run; elsewhere new ones, so that the search goes on.
@@ -43,8 +43,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONGEST)))
 
 
-def pytest_sessionstart():
-    check_required()
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    return skipped_if_missing(report, report.call, collector.path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    return skipped_if_missing(report, call, item.path)
 
 
 @pytest.fixture(scope='session', autouse=True)
@@ -72,7 +80,6 @@ def model(biped31):
 @pytest.fixture(scope='session')
 def sway(biped31, tmp_path_factory):
     """The simulated sway of biped31: the run with its truth, and its recording."""
-    pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
     from izmp_lab.simulation.scenarios import simulate_sway
 
     bag = tmp_path_factory.mktemp('sway') / 'sway'
@@ -82,7 +89,6 @@ def sway(biped31, tmp_path_factory):
 @pytest.fixture(scope='session')
 def fall(biped31, tmp_path_factory):
     """Pushed forward with 120 N, biped31 tips over its toes; the recording ends in mid-fall."""
-    pytest.importorskip('mujoco', reason='the fall is simulated with MuJoCo')
     from izmp_lab.simulation.physics import Push
     from izmp_lab.simulation.scenarios import simulate_sway
 
@@ -121,7 +127,7 @@ def short_bag(slower, tmp_path_factory):
 @pytest.fixture(scope='session')
 def sound_results(sound_bag, biped31):
     """What the pipeline makes of it."""
-    from .replayed import evaluate_log
+    from .recorded import evaluate_log
 
     return evaluate_log(sound_bag, biped31)[0]
 
@@ -129,7 +135,8 @@ def sound_results(sound_bag, biped31):
 @pytest.fixture(scope='module')
 def ros():
     """A context of ROS, as a process has one, in a domain of its own."""
-    rclpy = pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    import rclpy
+
     from .node_processes import free_domain
 
     rclpy.init(args=['--ros-args', '--log-level', 'fatal'], domain_id=free_domain())

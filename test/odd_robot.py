@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
+import pinocchio as pin
 from scipy.spatial.transform import Rotation
-
-pin = pytest.importorskip('pinocchio', reason='Pinocchio (pin) is a test dependency')
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 START = 1_700_000_000_000_000_000

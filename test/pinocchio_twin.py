@@ -3,13 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
+import pinocchio as pin
 
-pin = pytest.importorskip('pinocchio', reason='Pinocchio (pin) is a test dependency')
-
-from izmp_dynamics.model.robot_model import RobotModel  # noqa: E402
-
-from .requiring import skip_without  # noqa: E402
+from izmp_dynamics.base.errors import MissingDependencyError
+from izmp_dynamics.model.robot_model import RobotModel
 
 ROBOTS = {
     'icub': 'icub_description/robots/icub.urdf',
@@ -29,7 +26,7 @@ def robot_path(name: str) -> Path:
         path = folder / 'cmeel.prefix/share/example-robot-data/robots' / ROBOTS[name]
         if path.is_file():
             return path
-    return skip_without('example-robot-data', 'example-robot-data is not installed')
+    raise MissingDependencyError('example-robot-data', name, 'pip install example-robot-data')
 
 
 class PinocchioTwin:

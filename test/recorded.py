@@ -2,6 +2,8 @@
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.model.robot_model import load_model
+from izmp_dynamics.pipeline.evaluator import Evaluator
+from izmp_dynamics.pipeline.fusing import FusionStage
 from izmp_dynamics.recording.recording import Recording
 from izmp_dynamics.recording.replay import evaluate_recording, make_evaluator
 from izmp_dynamics.signals.samples import Samples
@@ -34,3 +36,19 @@ def evaluate_in_chunks(path, robot):
         recording = Recording(bag, robot, load_model(robot.urdf_path, robot.root))
         parts = list(evaluate_recording(recording, make_evaluator(recording)))
     return joined(parts), len(parts)
+
+
+def evaluate_log(path, robot, fuses=False, **options):
+    """The results of a whole bag, and the robot, prepared for evaluation."""
+    recording, signals = read_bag(path, robot)
+    evaluator = Evaluator(
+        recording.rig,
+        recording.groups,
+        recording.periods,
+        orientation=recording.orientation,
+        **options,
+    )
+    results = joined(evaluator.push(signals) + evaluator.flush())
+    if fuses:
+        results = FusionStage(recording.rig).push(evaluator, results)
+    return results, recording.rig

@@ -1,16 +1,22 @@
 """Libraries that tests need: where one is missing they are skipped, or fail if it is required.
 
-`IZMP_REQUIRE=pin,mujoco,rclpy` names libraries as one imports or installs them. A run of the tests
-ends at once if one of them cannot be imported, so no skip for want of it can go unnoticed.
+What ends a test, or the import of its module, may be the lack of a library that `make test`
+requires or that comes with ROS. Then the test is skipped, unless `IZMP_REQUIRE` names the library,
+as one imports or installs it: `IZMP_REQUIRE=pin,mujoco,rclpy`. So no skip for want of one that
+should be there goes unnoticed.
 """
 
+import importlib
 import os
-import subprocess
-import sys
-from typing import NoReturn
+import re
+from pathlib import Path
 
-import pytest
+from izmp_dynamics.base.errors import MissingDependencyError
 
+_MAKEFILE = Path(__file__).parents[1] / 'Makefile'
+_OF_ROS = re.compile(
+    'ament_index_python|launch|launch_ros|rclpy|tf2_ros|xacro|.*_(msgs|srvs|interfaces)'
+)
 _IMPORTED_AS = {
     'pin': 'pinocchio',
     'protobuf': 'google',
@@ -20,50 +26,35 @@ _IMPORTED_AS = {
     'ros-jazzy-std-srvs': 'std_srvs',
     'ros-jazzy-visualization-msgs': 'visualization_msgs',
 }
-_TRY = """
-import importlib, importlib.metadata, sys
-
-def try_to_import(name):
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        importlib.metadata.version(name) # a package of data has no module
-
-for name in sys.argv[1:]:
-    try:
-        try_to_import(name)
-    except Exception as error:
-        print(f'{name}: {error}')
-"""
 
 
-def required() -> list[str]:
-    """Import names of the libraries in `IZMP_REQUIRE`."""
-    names = os.environ.get('IZMP_REQUIRE', '').replace(',', ' ').split()
-    return [imported_as(name) for name in names]
+def need(module):
+    """Import a module; for what starts other processes, or makes a sentence of its absence."""
+    return importlib.import_module(module)
 
 
-def imported_as(name: str) -> str:
-    """Import name of a library that is named as one imports or installs it."""
-    return _IMPORTED_AS.get(name, name.lower().replace('-', '_'))
+def _imported(names):
+    """Import names of libraries that are named as one imports or installs them."""
+    split = re.split(r'[,\s\\]+', names)
+    return {_IMPORTED_AS.get(name, name.lower().replace('-', '_')) for name in split if name}
 
 
-def check_required() -> None:
-    """End the run if a required library cannot be imported, in a process of its own."""
-    if not required():
-        return
-    tried = subprocess.run(
-        [sys.executable, '-c', _TRY, *required()], capture_output=True, text=True
-    )
-    failed = tried.stdout.strip() or (tried.returncode and tried.stderr)
-    if failed:
-        pytest.exit(f'IZMP_REQUIRE names what cannot be imported:\n{failed}', returncode=1)
+def _missing(error):
+    """The library whose absence is an error or the cause of one; '' if it is none of ours."""
+    listed = re.search(r'^REQUIRED := ((?:.*\\\n)*.*)$', _MAKEFILE.read_text(), re.MULTILINE)
+    while error is not None:
+        if isinstance(error, MissingDependencyError | ModuleNotFoundError):
+            name = getattr(error, 'library', '') or getattr(error, 'name', None) or ''
+            for library in _imported(name.partition('.')[0]):
+                if library in _imported(listed[1]) or _OF_ROS.fullmatch(library):
+                    return library
+        error = error.__cause__
+    return ''
 
 
-def skip_without(library: str, reason: object) -> NoReturn:
-    """Skip the test for want of a library; fail it if the library is required."""
-    if imported_as(library) in required():
-        pytest.fail(f'IZMP_REQUIRE names {library}, but: {reason}', pytrace=False)
-    pytest.skip(str(reason))
+def skipped_if_missing(report, call, path):
+    """Make a failed report that of a skip if a library is missing that is not required."""
+    library = _missing(call.excinfo.value) if report.failed else ''
+    if library and library not in _imported(os.environ.get('IZMP_REQUIRE', '')):
+        report.outcome, report.longrepr = 'skipped', (str(path), 0, f'{library} is missing')
+    return report

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from .conftest import REPOSITORY
+from .requiring import need
 
 BENCHMARKS = REPOSITORY / 'benchmarks'
 
@@ -28,7 +29,7 @@ def output_of(*command):
 
 
 def test_latency_of_the_composed_graph():
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
+    need('rclpy')
     printed = output_of(BENCHMARKS / 'bench_graph.py', '--only', 'composed', '--seconds', 1)
     row = re.search(r'^composed +median +([\d.]+) ms .*\((\d+) instants\)$', printed, re.M)
     assert row, printed
@@ -85,7 +86,6 @@ def test_an_error_to_plant_is_about_a_text_that_is_there_once(error):
 
 
 def test_results_are_the_same_within_a_billionth(monkeypatch):
-    pytest.importorskip('rosbags', reason="rosbags is missing: pip install '.[offline]'")
     monkeypatch.setattr(sys, 'path', [str(BENCHMARKS), *sys.path])
     script = runpy.run_path(str(BENCHMARKS / 'same_results.py'))
     before = {'x': [1e3, np.nan, 1], 'y': 'a', 'n': None, 'hashes': {'a.urdf': '12'}}

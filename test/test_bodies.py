@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from izmp_dynamics import evaluate_bag, load_model
 from izmp_dynamics.bags.messages import joint_state_batch, pose_batch, wrench_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import BagError, IzmpError, MissingDependencyError
+from izmp_dynamics.base.errors import BagError, IzmpError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.bodies.opensim import opensim_library
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
@@ -24,7 +24,7 @@ from izmp_dynamics.bodies.units import read_units
 from izmp_dynamics.bodies.write import import_opensim
 from izmp_dynamics.cli.main import main
 
-from .requiring import skip_without
+from .requiring import need
 
 RATE, COUNT = 200.0, 400
 UP = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
@@ -190,10 +190,7 @@ class Walker:
 @pytest.fixture(scope='module')
 def osim():
     before = os.environ.copy()
-    try:
-        osim = opensim_library()
-    except MissingDependencyError as missing:
-        skip_without('opensim', missing)
+    osim = opensim_library()
     assert os.environ.copy() == before  # else no process that a test starts finds ROS
     return osim
 
@@ -554,7 +551,7 @@ def write_c3d(path, ezc3d, wrench, angle):
 
 
 def test_c3d_has_the_plates_of_the_same_motion(imported, tmp_path):
-    ezc3d = pytest.importorskip('ezc3d', reason="ezc3d is missing: pip install '.[human]'")
+    ezc3d = need('ezc3d')
     walker, out = imported
     path, angle = tmp_path / 'grf.c3d', np.linspace(0.0, 30.0, COUNT)
     write_c3d(path, ezc3d, walker.wrench, angle)
@@ -581,7 +578,7 @@ def test_c3d_has_the_plates_of_the_same_motion(imported, tmp_path):
     [(None, 'No such file'), ('C3D?', 'must be a valid c3d file')],
 )
 def test_bad_c3d_files_get_a_sentence(text, sentence, tmp_path, capsys):
-    pytest.importorskip('ezc3d', reason="ezc3d is missing: pip install '.[human]'")
+    need('ezc3d')
     if text:
         (tmp_path / 'a.c3d').write_text(text)
     assert main(['import', 'c3d', str(tmp_path / 'a.c3d'), '-o', str(tmp_path / 'out')]) == 1

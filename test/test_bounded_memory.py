@@ -7,9 +7,6 @@ from collections import deque
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
-
 from .node_processes import GRAPH, StandingRobot
 from .played_graph import COMPOSED, PlayedGraph
 from .simulated_time import Sensors, clock  # noqa: F401 -- a fixture

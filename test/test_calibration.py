@@ -56,8 +56,6 @@ from .bag_surgery import IMU, JOINTS, LEFT, RIGHT, Draft
 from .planted import ERRORS, NOISE, PAYLOAD, SHIFT, nominal, recorded, true_robot
 from .raising import raising
 
-pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
-
 STANDARD = ('delays', 'imu_rotation', 'gyroscope_bias', 'accelerometer_bias', 'ft_offsets',
             'ft_rotation', 'payload')  # fmt: skip
 
@@ -432,7 +430,6 @@ def test_check_states_the_other_sign_than_the_file(steps, robot, sign):
 
 def test_a_running_robot_states_how_a_force_sensor_is_turned(steps, robot):
     """With the key of `izmp check`; it is withdrawn by the watch that new settings make."""
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
     from izmp_dynamics.nodes.health import Health
     from izmp_dynamics.nodes.sensor_watch import ForceWatch
 

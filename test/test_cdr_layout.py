@@ -151,8 +151,7 @@ def test_empty_sequences_may_leave_padding_of_any_content(padding):
 
 
 def test_every_joint_state_that_ros_serializes_is_read():
-    serialization = pytest.importorskip('rclpy.serialization')
-    pytest.importorskip('rclpy', reason='the messages of ROS come with it')
+    from rclpy import serialization
     from sensor_msgs.msg import JointState as joint_state
 
     for frame, count, *full in product(range(5), range(1, 4), *[(False, True)] * 3):

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the sway is simulated with MuJoCo')
-
 from izmp_dynamics.dynamics.com_motion import ComMotion
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.stability.ground_plane import joined_corners
 
-from .replayed import evaluate_log
+from .recorded import evaluate_log
 
 
 @pytest.fixture(scope='module')

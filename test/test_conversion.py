@@ -18,6 +18,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 
 from .bag_surgery import IMU, JOINTS, TOPICS
 from .raising import raising
+from .requiring import need
 
 TIME = {'type': 'object', 'properties': {'sec': {'type': 'integer'}, 'nsec': {'type': 'integer'}}}
 NUMBER, TEXT = {'type': 'number'}, {'type': 'string'}
@@ -92,7 +93,7 @@ def json_file(path, messages, schemas=SCHEMAS):
 
 def protobuf_file(path, messages):
     """The same messages and schemas in protobuf; positions of joints are optional there."""
-    pb2 = pytest.importorskip('google.protobuf.descriptor_pb2', reason='protobuf is missing')
+    pb2 = need('google.protobuf.descriptor_pb2')
     from google.protobuf import descriptor_pool, message_factory, timestamp_pb2
 
     stamp_file = pb2.FileDescriptorProto()
@@ -228,7 +229,7 @@ def test_whole_numbers_that_are_absent_are_nan(tmp_path):
 
 def protobuf_whole():
     """Schema of a.Foot: `tick`, which is always there, and `force`, which may be absent."""
-    pb2 = pytest.importorskip('google.protobuf.descriptor_pb2', reason='protobuf is missing')
+    pb2 = need('google.protobuf.descriptor_pb2')
     file = pb2.FileDescriptorProto(name='foot', package='a', syntax='proto3')
     foot = file.message_type.add(name='Foot')
     foot.oneof_decl.add(name='_force')

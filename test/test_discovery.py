@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from izmp_dynamics.nodes import process
 from izmp_dynamics.nodes.process import discover_quickly, stay_on_this_computer
 

@@ -15,6 +15,8 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.results.topics import LIVE, TOPICS
 
+from .requiring import need
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / 'docs'
 
@@ -22,8 +24,8 @@ DOCS = ROOT / 'docs'
 @pytest.fixture(scope='module')
 def built(tmp_path_factory):
     """The pages as HTML, built as `make docs` does."""
-    pytest.importorskip('sphinx', reason="the documentation needs Sphinx: pip install '.[docs]'")
-    pytest.importorskip('myst_parser', reason="the pages are MyST: pip install '.[docs]'")
+    need('sphinx')
+    need('myst_parser')
     folder = tmp_path_factory.mktemp('docs')
     done = subprocess.run(
         [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', 'docs', str(folder)],

@@ -10,17 +10,17 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-import pytest
-
-pytest.importorskip('distributed', reason='the engine is Dask')
-
 import distributed
+import pytest
 
 from izmp_dynamics.base.errors import ProcessError
 from izmp_dynamics.engine.processes import SETTINGS, Processes, connected
 from izmp_dynamics.engine.tasks import outcomes
 
 from .raising import raising
+
+GROWS = 100
+"""The task that takes more memory than there is for a worker, and keeps it."""
 
 
 def _behave(number):
@@ -29,6 +29,10 @@ def _behave(number):
         os.kill(os.getpid(), signal.SIGKILL)
     if number == 2:
         raise ValueError('always')
+    if number == GROWS:
+        taken = bytearray(os.urandom(1_000_000)) * 1200
+        while taken:
+            time.sleep(0.01)
     mark = Path(os.environ['IZMP_TEST_MARK'])
     if number in (3, 30) and not mark.exists():
         mark.touch()
@@ -54,12 +58,16 @@ def shared(tmp_path_factory):
 
 
 def test_the_engine_survives_what_tasks_do(tmp_path, monkeypatch, caplog):
+    """Of two tasks for one worker the one that only waits there does not count as killed."""
     monkeypatch.setenv('IZMP_TEST_MARK', str(tmp_path / 'mark'))
     monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
     environment = os.environ.copy()
-    with connected(Processes(1), 4) as client:
+    with connected(Processes(1, memory='1GB'), 4) as client:
         client.loop.add_callback(_interrupted)
         found = dict(outcomes(client, _behave, [4, 3, 2, 1, *range(5, 15)], retries=1))
+        of_two = dict(outcomes(client, _behave, [GROWS, 5]))
+    assert of_two.pop(GROWS).kind == 'process_lost'
+    assert of_two == {5: 50}
     assert found.pop(1).kind == 'process_lost'
     assert str(found.pop(2)) == 'always'
     assert found == {number: 10 * number for number in range(3, 15)}
@@ -114,24 +122,6 @@ def test_processes_that_do_not_start_are_one_sentence(monkeypatch):
     monkeypatch.setattr('distributed.LocalCluster', fail)
     with raising(ProcessError, 'not_started'), connected(Processes(1), 1):
         pass
-
-
-def _grow(number):
-    """Take more memory than there is for a worker, and keep it; 1 alone does so."""
-    if number == 1:
-        taken = bytearray(os.urandom(1_000_000)) * 1200
-        while taken:
-            time.sleep(0.01)
-    return 10 * number
-
-
-def test_what_needs_more_memory_than_a_worker_has_is_an_error_and_others_go_on(monkeypatch):
-    """Two tasks for one worker: the one that only waits there does not count as killed."""
-    monkeypatch.setitem(SETTINGS, 'distributed.scheduler.allowed-failures', 0)
-    with connected(Processes(1, memory='1GB'), 2) as client:
-        found = dict(outcomes(client, _grow, [1, 2]))
-    assert found.pop(1).kind == 'process_lost'
-    assert found == {2: 20}
 
 
 def _done_before(number):

@@ -424,7 +424,6 @@ def test_of_three_feet_the_one_slides_that_moves_against_both_others(k):
 @pytest.fixture(scope='module')
 def slippery(biped31, tmp_path_factory):
     """Four steps where the friction is 0.1: the run with its truth, and its evaluation."""
-    pytest.importorskip('mujoco', reason='the ice is simulated with MuJoCo')
     from izmp_lab.simulation.physics import Physics
     from izmp_lab.simulation.scenarios import simulate_walk
 

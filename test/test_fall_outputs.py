@@ -5,9 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from geometry_msgs.msg import Vector3Stamped
 from std_msgs.msg import Bool
 

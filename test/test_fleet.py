@@ -16,25 +16,23 @@ import yaml
 
 from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError
-from izmp_dynamics.fleet.row import COLUMNS, RUN, blank, of_error, of_report
-from izmp_dynamics.fleet.sources import find_bags
-
-from .bag_surgery import TOPICS, Draft
-from .command_line import REPOSITORY, izmp, with_site_code
-from .raising import raising
-
-distributed = pytest.importorskip('distributed', reason='a fleet runs on Dask')
-
-from izmp_dynamics.cli.fleet import _lines  # noqa: E402
-from izmp_dynamics.engine.processes import Processes  # noqa: E402
-from izmp_dynamics.fleet.campaign import (  # noqa: E402
+from izmp_dynamics.cli.fleet import _lines
+from izmp_dynamics.engine.processes import Processes
+from izmp_dynamics.fleet.campaign import (
     Fleet,
     Record,
     run_fleet,
 )
-from izmp_dynamics.fleet.page import fleet_statistics  # noqa: E402
-from izmp_dynamics.fleet.robots import robot_digest  # noqa: E402
-from izmp_dynamics.fleet.task import Done, Task, evaluate  # noqa: E402
+from izmp_dynamics.fleet.page import fleet_statistics
+from izmp_dynamics.fleet.robots import robot_digest
+from izmp_dynamics.fleet.row import COLUMNS, RUN, blank, of_error, of_report
+from izmp_dynamics.fleet.sources import find_bags
+from izmp_dynamics.fleet.task import Done, Task, evaluate
+
+from .bag_surgery import TOPICS, Draft
+from .command_line import REPOSITORY, izmp, with_site_code
+from .raising import raising
+from .requiring import need
 
 PATIENCE = 300.0
 """Longest wait for what must come [s]; a computer may be busy."""
@@ -176,7 +174,7 @@ def test_interrupted_killed_and_resumed_it_gives_what_single_runs_give(
 
 def _read_by_others(out):
     """The table as pyarrow and DuckDB read it; the query is that of the documentation."""
-    duckdb = pytest.importorskip('duckdb')
+    duckdb = need('duckdb')
     queries = (REPOSITORY / 'docs' / 'fleet.md').read_text().split('```sql\n')[1:]
     assert queries
     for query in queries:

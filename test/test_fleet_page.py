@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.cli.progress import progress_line, time_left
 from izmp_dynamics.fleet import page
 from izmp_dynamics.fleet.page import fleet_statistics
@@ -18,7 +17,7 @@ from izmp_dynamics.verdict.summary import summary_of
 from .chromium import chromium
 from .fleet_rows import EVIL, rows_of_many
 from .report_scenarios import bump, standing
-from .requiring import skip_without
+from .requiring import need
 
 BAGS = 3_000
 
@@ -26,10 +25,7 @@ BAGS = 3_000
 @pytest.fixture(scope='module')
 def rows():
     """Rows of that many bags, the worst of which has hostile names."""
-    try:
-        page.libraries()
-    except MissingDependencyError as error:
-        skip_without(error.library, error)
+    page.libraries()
     found = rows_of_many(BAGS)
     evil = dict.fromkeys(('name', 'robot', 'unit', 'software', 'verdict', 'bag', 'report'), EVIL)
     found[0] |= evil | {'sentences': [EVIL]}
@@ -250,7 +246,7 @@ def test_the_worst_is_first():
 
 
 def test_the_table_holds_every_column(rows, tmp_path):
-    parquet = pytest.importorskip('pyarrow.parquet')
+    parquet = need('pyarrow.parquet')
     from izmp_dynamics.fleet.row import parquet as written
 
     full = rows[1] | {

@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('mcap', reason='the campaign writes mcap files with the library mcap')
-
 from .conftest import REPOSITORY
 
 BENCHMARKS = REPOSITORY / 'benchmarks'

@@ -11,17 +11,13 @@ from izmp_lab.seesaw.balancing_robot import ICUB, RIGHT_LEG, icub_urdf
 from izmp_lab.walking.biped import example_robot
 
 from .raising import raising
-from .requiring import skip_without
 
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
 @pytest.fixture(scope='module')
 def urdf():
-    try:
-        return icub_urdf()
-    except MissingDependencyError as error:
-        skip_without(error.library, error)
+    return icub_urdf()
 
 
 @pytest.fixture(scope='module')

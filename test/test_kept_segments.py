@@ -10,8 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from izmp_dynamics.nodes import receiving
 from izmp_dynamics.nodes.receiving import KeptSegments, Receiver, Reception
 

@@ -4,10 +4,6 @@ import threading
 import weakref
 
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter

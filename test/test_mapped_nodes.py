@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
 from izmp_dynamics.base.errors import ReplayError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import vector
@@ -14,7 +11,7 @@ from .bag_surgery import IMU, JOINTS, Part
 from .node_processes import GRAPH
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
 from .raising import raising
-from .replayed import evaluate_log
+from .recorded import evaluate_log
 
 TYPE = 'trajectory_msgs/msg/JointTrajectory'
 TICK = 'points[0].time_from_start.sec'

@@ -5,9 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from rclpy.qos import DurabilityPolicy
 
 from izmp_dynamics.base.finding import Finding

@@ -5,9 +5,6 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.nodes.messages import message_class
 from izmp_dynamics.results.topics import TOPICS

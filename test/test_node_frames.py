@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
-
 from izmp_dynamics.base.errors import MissingDependencyError, RobotFileError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
@@ -22,7 +18,8 @@ from izmp_dynamics.stability.support_polygon import plane_axes
 
 from .played_graph import COMPOSED, GRAPH, PlayedGraph, parameters, written
 from .raising import raising
-from .replayed import evaluate_log
+from .recorded import evaluate_log
+from .requiring import need
 
 pytestmark = pytest.mark.usefixtures('ros')
 
@@ -162,7 +159,7 @@ def test_frames_have_the_prefix_and_results_are_below_the_namespace(
 
 @pytest.mark.parametrize('publish', [False, True])
 def test_tf_is_broadcast_unless_publish_tf_is_false(publish):
-    pytest.importorskip('tf2_msgs', reason='make it with nodes.make_tf2_msgs')
+    need('tf2_msgs')
     node = node_class('localizer')(overrides=parameters(publish_tf=publish))
     topics = dict(node.get_publisher_names_and_types_by_node('localizer', '/'))
     node.destroy_node()

@@ -7,10 +7,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 from shapely.geometry import LinearRing, Point
@@ -35,8 +31,7 @@ from .bag_surgery import IMU, JOINTS, LEFT, SECOND
 from .node_processes import GRAPH
 from .pipeline_signals import joined
 from .played_graph import COMPOSED, PlayedGraph, parameters, written
-from .recorded import read_bag
-from .replayed import evaluate_log
+from .recorded import evaluate_log, read_bag
 
 RATE = 250.0
 """Of all sensors [Hz]."""

@@ -4,9 +4,6 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('tf2_ros', reason='tf2_ros comes with a ROS installation only')
-
 from geometry_msgs.msg import PointStamped
 from rclpy.duration import Duration
 from rclpy.time import Time

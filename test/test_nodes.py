@@ -15,15 +15,11 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
-
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 
 from .node_processes import PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
-from .replayed import evaluate_log
+from .recorded import evaluate_log
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
 

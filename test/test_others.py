@@ -5,9 +5,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from geometry_msgs.msg import PointStamped
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState

@@ -4,25 +4,24 @@ import ast
 import functools
 import graphlib
 import importlib
-import os
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import izmp_dynamics
-from izmp_dynamics.base.errors import UnknownNameError
+from izmp_dynamics.base.errors import MissingDependencyError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
 
 from .command_line import loaded_by
-from .requiring import imported_as, skip_without
+from .requiring import skipped_if_missing
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, LABORATORY = ROOT / 'izmp_dynamics', ROOT / 'izmp_lab'
@@ -355,39 +354,17 @@ def test_no_file_names_a_folder_of_somebodys_computer():
             assert not found, f'{path}: {found.group()}'
 
 
-# ---- IZMP_REQUIRE -------------------------------------------------------------------------------
-
-
-def collected(require):
-    """Collect the tests of this file in a process of its own."""
-    return subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '--collect-only', __file__],
-        capture_output=True, text=True, cwd=ROOT, env={**os.environ, 'IZMP_REQUIRE': require},
-    )  # fmt: skip
-
-
-def test_a_required_library_that_is_missing_ends_the_run():
-    ended = collected('numpy,no-such-library')
-    assert ended.returncode == 1
-    assert 'no_such_library' in ended.stdout + ended.stderr
-    assert '::test_' not in ended.stdout
-
-
-@pytest.mark.parametrize(('require', 'outcome'), [('', 'Skipped'), ('pin', 'Failed')])
+@pytest.mark.parametrize(('require', 'outcome'), [('', 'skipped'), ('pin', 'failed')])
 def test_a_test_without_its_library_is_skipped_or_fails(monkeypatch, require, outcome):
     monkeypatch.setenv('IZMP_REQUIRE', require)
-    with pytest.raises(BaseException) as raised:  # noqa: PT011
-        skip_without('pinocchio', 'pinocchio is not installed')
-    assert type(raised.value).__name__ == outcome
 
+    def outcome_of(error):
+        call = SimpleNamespace(excinfo=SimpleNamespace(value=error))
+        report = SimpleNamespace(failed=True, outcome='failed')
+        return skipped_if_missing(report, call, '').outcome
 
-def test_make_requires_every_library_that_a_test_is_skipped_for():
-    """All but those of a ROS installation and tf2_msgs, which needs a compiler."""
-    makefile = (ROOT / 'Makefile').read_text('utf-8')
-    listed = re.search(r'^REQUIRED := ((?:.*\\\n)*.*)$', makefile, re.MULTILINE)[1]
-    tests = ''.join(path.read_text('utf-8') for path in (ROOT / 'test').glob('*.py'))
-    skipped_for = set(re.findall(r"importorskip\(\s*'(\w+)", tests))
-    skipped_for |= {imported_as(name) for name in re.findall(r"skip_without\('([\w-]+)'", tests)}
-    required = {imported_as(name) for name in listed.replace('\\', ' ').split()}
-    from_ros = {'launch', 'launch_ros', 'tf2_ros', 'tf2_msgs', 'xacro'}
-    assert skipped_for - required == from_ros
+    missing = ModuleNotFoundError(name='pinocchio.visualize')
+    wrapped = RuntimeError()
+    wrapped.__cause__ = MissingDependencyError('pinocchio', 'it', 'pip install pin')
+    assert (outcome_of(missing), outcome_of(wrapped)) == (outcome, outcome)
+    assert outcome_of(ModuleNotFoundError(name='izmp_dynamics.nowhere')) == 'failed'

@@ -52,7 +52,6 @@ def test_every_colour_of_a_style_is_in_the_palette(page):
 
 
 def drawn(name, label='time [s]'):
-    pytest.importorskip('matplotlib')
     from izmp_dynamics.pages.look import panels
     from izmp_dynamics.pages.rendering import inline_svg
 
@@ -89,7 +88,8 @@ def test_the_same_drawing_gives_the_same_text_and_another_name_other_ids():
 
 
 def test_drawing_leaves_the_settings_of_others_alone():
-    matplotlib = pytest.importorskip('matplotlib')
+    import matplotlib
+
     before = dict(matplotlib.rcParams)
     drawn('line')
     assert dict(matplotlib.rcParams) == before

@@ -4,11 +4,8 @@ import re
 from collections import Counter
 
 import pytest
-import yaml
-
-pytest.importorskip('rclpy', reason='rclpy is missing')
-
 import rclpy
+import yaml
 from rclpy.context import Context
 from rclpy.parameter import Parameter
 

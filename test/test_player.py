@@ -8,10 +8,6 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is missing')
-pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-
 import rclpy
 from geometry_msgs.msg import PointStamped
 from rclpy.parameter import Parameter
@@ -123,7 +119,6 @@ def test_the_graph_in_one_process_listens_for_all(node, biped31):
 
 
 def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound_bag):
-    pytest.importorskip('rosbags', reason='the player reads with rosbags')
     player = BagPlayer(node, sound_bag, biped31)
     names = [name for name in GRAPH if name != 'acd']
     listeners = Listeners(node, biped31, [biped31.accelerometers[0].topic])
@@ -139,7 +134,6 @@ def test_a_player_that_waits_in_vain_says_for_whom(node, biped31, sound_bag):
 
 def test_a_graph_that_starts_is_waited_for(node, biped31, sound_bag, monkeypatch):
     """Its first start compiles for minutes; the node is there, and does not listen yet."""
-    pytest.importorskip('rosbags', reason='the player reads with rosbags')
     monkeypatch.setattr(player, 'ANNOUNCED_FIRST', 0.05)
     log = Mock()
     monkeypatch.setattr(node, 'get_logger', lambda: log)

@@ -19,6 +19,7 @@ from izmp_dynamics.model.robot_model import RobotModel
 
 from .bag_surgery import JOINTS
 from .command_line import loaded_by
+from .requiring import need
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / 'examples' / 'python_api.py'
@@ -132,7 +133,6 @@ def test_the_readme_shows_lines_of_the_example():
 
 
 def test_the_example_runs_on_a_recording(sound_bag, tmp_path, monkeypatch):
-    pytest.importorskip('pandas', reason='the example ends with a table')
     (tmp_path / 'demo').mkdir()
     (tmp_path / 'demo' / 'walk').symlink_to(sound_bag)
     (tmp_path / 'robots').symlink_to(ROOT / 'robots')
@@ -172,7 +172,7 @@ def test_a_mask_says_where_there_is_a_point(result):
 
 
 def test_the_table_has_the_arrays_as_columns(result):
-    pd = pytest.importorskip('pandas', reason='a table is a DataFrame of pandas')
+    pd = need('pandas')
     table = result.to_dataframe()
     assert isinstance(table, pd.DataFrame)
     np.testing.assert_array_equal(table.index, result.stamps)

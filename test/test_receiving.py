@@ -6,9 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 import rclpy
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState

@@ -11,9 +11,6 @@ from types import SimpleNamespace
 from unittest.mock import Mock, patch
 
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 import rclpy
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor

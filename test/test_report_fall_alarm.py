@@ -82,6 +82,8 @@ def test_of_what_moves_as_the_recording_begins_the_first_steps_are_no_fall():
     assert (brief.fall_alarm.count, brief.verdict.reason) == (None, 'too_short')
     assert brief.fall_alarm.sentence == 'Fall alarm: cannot say, the recording is too short.'
     assert 'fall alarm' not in [event.kind for event in brief.events]
+    assert alarmed(standing(duration=0.4)).fall_alarm.sentence == brief.fall_alarm.sentence
+    assert alarmed(standing(duration=0.4), (0.2, 0.3)).fall_alarm.count == 1
     longer = alarmed(walking(duration=8.0), (0.0, 1.4))
     assert (longer.fall_alarm.count, longer.fall_alarm.probability) == (0, 0.004)
     falls = alarmed(falling(start=1.0), (0.0, 2.0)).fall_alarm
@@ -96,13 +98,6 @@ def test_of_what_moves_as_the_recording_begins_the_first_steps_are_no_fall():
     assert lasts.verdict.reason == 'open_end'
     rocking = alarmed(standing(duration=4.0), (1.0, 1.3)).fall_alarm
     assert 'no further one is expected' not in rocking.sentence
-
-
-def test_of_a_few_instants_nothing_can_be_said():
-    alarm = alarmed(standing(duration=0.4)).fall_alarm
-    assert alarm.count is None
-    assert alarm.sentence == 'Fall alarm: cannot say, the recording is too short.'
-    assert alarmed(standing(duration=0.4), (0.2, 0.3)).fall_alarm.count == 1
 
 
 def test_the_lead_is_that_of_the_alarm_during_the_fall(fallen):

@@ -12,7 +12,6 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.model.motion import Motion
 from izmp_dynamics.model.robot_model import load_model
@@ -33,7 +32,7 @@ from izmp_dynamics.verdict.scene import Scene
 from izmp_dynamics.verdict.summary import summarise
 
 from .report_scenarios import blank, part, standing, walking
-from .requiring import skip_without
+from .requiring import need
 
 EVIL = '</script><script>alert(1)</script>"&\''
 URDF = Path(__file__).parents[1] / 'robots' / 'biped31' / 'biped31.urdf'
@@ -76,10 +75,7 @@ def unpacked(numbers, entry):
 def require_libraries():
     """Skip where what draws in the page is not installed."""
     for library in (packing.THREE, packing.UPLOT):
-        try:
-            library.read()
-        except MissingDependencyError as error:
-            skip_without(library.package, error)
+        library.read()
 
 
 @pytest.fixture(scope='module')
@@ -337,7 +333,7 @@ def test_meshes_are_found_where_packages_are(tmp_path, monkeypatch):
 
 
 def test_only_meshes_are_read(tmp_path):
-    pytest.importorskip('trimesh')
+    need('trimesh')
     good = tmp_path / 'a.stl'
     good.write_text(TRIANGLE)
     vertices, faces = load_mesh(good)
@@ -350,7 +346,7 @@ def test_only_meshes_are_read(tmp_path):
 
 def test_a_mesh_that_a_library_would_unpack_is_refused(tmp_path):
     """Of 4 MB it could become 4 GB."""
-    pytest.importorskip('trimesh')
+    need('trimesh')
     with ZipFile(tmp_path / 'a.dae', 'w') as archive:
         archive.writestr('a.dae', COLLADA)
     with pytest.raises(ValueError, match='it is a zip archive'):
@@ -358,8 +354,8 @@ def test_a_mesh_that_a_library_would_unpack_is_refused(tmp_path):
 
 
 def test_a_collada_mesh_is_in_metres_with_z_up(tmp_path):
-    pytest.importorskip('trimesh')
-    pytest.importorskip('collada')
+    need('trimesh')
+    need('collada')
     mesh = tmp_path / 'a.dae'
     mesh.write_text(COLLADA)
     vertices, faces = load_mesh(mesh)
@@ -374,7 +370,7 @@ def test_too_many_faces_become_fewer():
         np.stack([corner, corner + 60, corner + 1], axis=2).reshape(-1, 3),
         np.stack([corner + 1, corner + 60, corner + 61], axis=2).reshape(-1, 3),
     ])  # fmt: skip
-    pytest.importorskip('trimesh')
+    need('trimesh')
     ((fewer, kept),) = simplified([(vertices, faces)], 1000)
     assert 100 < len(kept) <= 1000
     assert kept.max() < len(fewer)

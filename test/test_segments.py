@@ -29,7 +29,7 @@ from izmp_dynamics.verdict.recent import Recent
 from .command_line import izmp
 from .pinocchio_twin import random_state, robot_path
 from .pipeline_signals import joined
-from .replayed import evaluate_log
+from .recorded import evaluate_log
 from .small_robot import SMALL_ROBOT
 
 
@@ -138,7 +138,6 @@ def test_units_that_agree_with_the_joints_change_nothing_and_replace_their_deriv
 @pytest.fixture(scope='module')
 def walk(biped31, tmp_path_factory):
     """A simulated walk with a unit on every link, and its robot file."""
-    pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
     from izmp_lab.simulation.scenarios import simulate_walk
     from izmp_lab.simulation.segment_units import with_units
     from izmp_lab.walking.walk_parameters import WalkParameters

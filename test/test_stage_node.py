@@ -7,9 +7,6 @@ from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 import rclpy
 from geometry_msgs.msg import PointStamped
 from rclpy.executors import SingleThreadedExecutor

@@ -19,6 +19,7 @@ from izmp_dynamics.nodes.registry import TASKS, nodes
 from izmp_dynamics.nodes.start_up import ForwardedLog, announced
 
 from .node_processes import PATIENCE, ROOT, Processes
+from .requiring import need
 
 BUSY = """
 import ctypes
@@ -48,7 +49,7 @@ def busy(before=''):
 def test_a_signal_ends_a_start_at_once_and_without_a_trace(number, before):
     """Also after ROS has taken the signals."""
     if before:
-        pytest.importorskip('rclpy', reason='rclpy is missing')
+        need('rclpy')
     process = busy(before)
     process.send_signal(number)
     assert process.communicate(timeout=PATIENCE) == ('', '')
@@ -57,7 +58,7 @@ def test_a_signal_ends_a_start_at_once_and_without_a_trace(number, before):
 
 def test_a_signal_that_was_blocked_ends_a_start_as_well():
     """The launch files block it: while Python starts, it would print a traceback."""
-    pytest.importorskip('rclpy', reason='rclpy is missing')
+    need('rclpy')
 
     def interrupted():
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -100,8 +101,8 @@ def test_a_call_that_keeps_the_lock_of_python_is_ended_too_and_shown():
 
 @pytest.mark.parametrize('name', ['acd', 'simulation', 'player'])
 def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
-    pytest.importorskip('rclpy', reason='rclpy is missing')
-    pytest.importorskip('mujoco', reason='the simulation needs mujoco')
+    need('rclpy')
+    need('mujoco')
     given = '--ros-args', '-p', 'robot:=absent.yaml', '-p', 'bag:=absent'
     done = subprocess.run(
         [sys.executable, '-m', 'izmp_dynamics.nodes', name, *given],
@@ -115,7 +116,7 @@ def test_a_node_that_cannot_work_ends_with_a_status_of_its_own(tmp_path, name):
 @pytest.fixture
 def here(monkeypatch):
     """Let nodes start in this process, which they leave as it is."""
-    pytest.importorskip('rclpy', reason='rclpy is missing')
+    need('rclpy')
     monkeypatch.setattr(os, 'environ', dict(os.environ))
     monkeypatch.setattr(
         'izmp_dynamics.nodes.main.interruptible', lambda: nullcontext(lambda longest: None)

@@ -13,6 +13,7 @@ from izmp_dynamics.model.robot_file import load_robot_file
 
 from .bag_surgery import IMU, JOINTS, TOPICS
 from .raising import raising
+from .requiring import need
 
 AXES = 'xyz'
 
@@ -65,12 +66,12 @@ def robot_file(columns, robot_content, log):
 
 
 def test_a_table_gives_what_a_bag_gives(log, robot_file, columns, sound, biped31, tmp_path):
-    arrow = pytest.importorskip('pyarrow', reason='pyarrow is missing, which reads Parquet')
+    arrow = need('pyarrow')
     path = tmp_path / 'log.parquet'
     times = columns['__time (ns)'].astype('datetime64[ns]')
     others = {name: column for name, column in columns.items() if not name.startswith('__')}
     table = arrow.table({'time': times, **others})
-    pytest.importorskip('pyarrow.parquet').write_table(table, path)
+    need('pyarrow.parquet').write_table(table, path)
     mixed = {name: column[::-1] for name, column in columns.items()}
     unsorted = write(tmp_path / 'mixed.tsv', mixed, separator='\t')
     draft = sound.copy()
@@ -129,11 +130,11 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     with raising(BagError, 'column_twice') as caught:
         BagReader(path)
     assert "several columns called 'q'" in str(caught.value)
-    arrow = pytest.importorskip('pyarrow', reason='pyarrow is missing, which reads Parquet')
+    arrow = need('pyarrow')
     numbers = np.arange(1, 4) * 10**7
     table = arrow.table([numbers.astype('datetime64[ns]'), numbers], ['time', 'time_ns'])
     path = tmp_path / 'log.parquet'
-    pytest.importorskip('pyarrow.parquet').write_table(table, path)
+    need('pyarrow.parquet').write_table(table, path)
     with raising(BagError, 'column_twice') as caught:
         BagReader(path)
     assert "called 'time_ns'" in str(caught.value)

@@ -175,8 +175,6 @@ def test_what_is_evaluated_ahead_of_its_time_is_not_seen(feet):
 @pytest.fixture(params=['izmp', 'composed'])
 def node(ros, request):
     """The two nodes that read the force sensors; both find the feet's frames in the robot file."""
-    pytest.importorskip('visualization_msgs', reason='the message packages of ROS are missing')
-    pytest.importorskip('std_srvs', reason='std_srvs is missing: pip install ros-jazzy-std-srvs')
     from rclpy.parameter import Parameter
 
     from izmp_dynamics.nodes.registry import node_class

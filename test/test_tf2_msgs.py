@@ -1,12 +1,5 @@
 """tf2_msgs: the real one, or made from the wheels of rclpy; the same on the wire."""
 
-import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip(
-    'tf2_msgs', reason='tf2_msgs is missing: python -m izmp_dynamics.nodes.make_tf2_msgs'
-)
-
 import numpy as np
 
 from izmp_dynamics.nodes.make_tf2_msgs import TYPE_HASH, make_tf2_msgs

@@ -5,8 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the walk is simulated with MuJoCo')
-
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator

@@ -18,6 +18,7 @@ from izmp_dynamics.model.urdf import parse_urdf, read_urdf
 from izmp_dynamics.model.urdf_grammar import MOST_LISTED
 
 from .raising import raising
+from .requiring import need
 from .small_robot import SMALL_ROBOT, corrupted, extended
 
 LAUGHS = (
@@ -203,7 +204,7 @@ def xacro_file(tmp_path):
 
 
 def test_a_xacro_file_is_expanded_by_xacro(xacro_file):
-    pytest.importorskip('xacro', reason='xacro comes with a ROS installation only')
+    need('xacro')
     expanded = load_model(corrupted(('value="2"', 'value="3"')))
     assert load_model(xacro_file).total_mass == expanded.total_mass
 

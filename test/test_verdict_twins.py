@@ -29,8 +29,6 @@ from .report_twins import (
     until,
 )
 
-pytest.importorskip('mujoco', reason='the twins are copies of a simulated sway')
-
 
 @pytest.fixture(scope='module')
 def made(sway, biped31):
@@ -278,7 +276,6 @@ def exchanged(signals):
 
 
 def test_a_running_robot_has_the_same_keys(sway, biped31, turned, alone):
-    pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
     assert 'foot_pulls' in live_keys(sway[1], biped31, other_sign)
     assert 'feet_exchanged' in live_keys(sway[1], biped31, exchanged)
     assert live_keys(sway[1], biped31) == []

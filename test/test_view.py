@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('viser', reason="viser is missing: pip install '.[view]'")
-
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped

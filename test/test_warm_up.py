@@ -3,9 +3,8 @@
 import subprocess
 import sys
 
-import pytest
-
 from .conftest import REPOSITORY
+from .requiring import need
 
 READY = """
 import dataclasses, gc, sys
@@ -82,7 +81,7 @@ print(sorted(ready() - before))
 
 def test_after_izmp_compile_every_kernel_is_ready_and_nothing_needs_another(biped31):
     """Pictures, judgements, covariances, other settings, single nodes."""
-    pytest.importorskip('rclpy', reason='rclpy is missing')
+    need('rclpy')
     announced, missing, late = printed(LATER, biped31.path)
     assert announced.startswith('All kernels are compiled')
     assert (missing, late) == ('[]', '[]')

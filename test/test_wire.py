@@ -5,9 +5,6 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 from geometry_msgs.msg import (
     AccelStamped,
     PointStamped,

@@ -30,6 +30,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
+from .requiring import need
 from .sample_bags import START, imu_bag
 
 POINT = 'geometry_msgs/msg/PointStamped'
@@ -447,7 +448,7 @@ def test_the_file_is_that_of_rosbags(tmp_path_factory, messages):
 
 
 def test_without_messages_the_times_are_zero_as_the_format_wants(tmp_path):
-    reader = pytest.importorskip('mcap.reader', reason='the reader of the format’s authors')
+    reader = need('mcap.reader')
     written_bytes = written(Ours, tmp_path, [], batched=False)
     (tmp_path / 'empty.mcap').write_bytes(written_bytes)
     with (tmp_path / 'empty.mcap').open('rb') as file:

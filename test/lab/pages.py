@@ -8,7 +8,17 @@ from izmp_dynamics.pages.look import drawing
 from izmp_dynamics.pages.styles import LIGHT, NARROW, WIDE
 
 
-def assert_every_figure_is_made(results, folder, names, rows_at_least=4):
+def assert_complete(results, folder, names, with_names, rows_at_least=4):
+    """All figures are made, their axes have units and room, and the page needs nothing else.
+
+    Those in `with_names` have an axis of names, or of a number.
+    """
+    _assert_every_figure_is_made(results, folder, names, rows_at_least)
+    _assert_axes_have_units_and_room(results, with_names)
+    _assert_the_page_needs_nothing_else(folder)
+
+
+def _assert_every_figure_is_made(results, folder, names, rows_at_least):
     """Each has a picture, a drawing and a table without holes, and a caption without gaps."""
     assert [picture.name for picture in results.pictures] == list(names)
     for picture in results.pictures:
@@ -21,8 +31,8 @@ def assert_every_figure_is_made(results, folder, names, rows_at_least=4):
         assert all('{' not in text for _, text in picture.caption())
 
 
-def assert_axes_have_units_and_room(results, with_names):
-    """On pictures of every width; those named have an axis of names, or of a number."""
+def _assert_axes_have_units_and_room(results, with_names):
+    """On pictures of every width."""
     for width in (WIDE, NARROW):
         for picture in results.pictures:
             with drawing():
@@ -36,7 +46,7 @@ def assert_axes_have_units_and_room(results, with_names):
             assert (box.max <= canvas.get_size_inches() + 0.05).all(), picture.name
 
 
-def assert_the_page_needs_nothing_else(folder):
+def _assert_the_page_needs_nothing_else(folder):
     """No script, nothing from elsewhere, no fixed colour; links lead to files, ids are unique."""
     page = (folder / 'index.html').read_text(encoding='utf-8')
     assert '<script' not in page

@@ -5,8 +5,6 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
-
 from izmp_dynamics.base.errors import MissingDependencyError
 from izmp_lab.walking import quadratic_programme
 from izmp_lab.walking.com_programme import Body, ComProgramme, InfeasibleError, UniformSpline

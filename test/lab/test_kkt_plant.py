@@ -4,9 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-
-pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +17,6 @@ from izmp_lab.seesaw.study.tasks import equations
 from izmp_lab.simulation.mujoco.spec import mass_moments
 
 from ..raising import raising
-from ..requiring import skip_without
 from .balancing import plant_of
 
 SEEDS = range(4)
@@ -253,13 +249,9 @@ def test_impossible_boards_are_refused():
 
 @pytest.fixture(scope='module', params=['icub', 'biped31'])
 def robot(request):
-    from izmp_dynamics.base.errors import MissingDependencyError
     from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 
-    try:
-        return load_balancing_robot(request.param)
-    except MissingDependencyError as error:
-        skip_without(error.library, error)
+    return load_balancing_robot(request.param)
 
 
 def test_both_soles_lie_in_their_places(robot):

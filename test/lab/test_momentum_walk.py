@@ -7,16 +7,16 @@ import pytest
 
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.cli.main import main
+from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.cli import plan
 from izmp_lab.studies.angular_momentum.page import FINE
+from izmp_lab.studies.angular_momentum.study import POSTURE, write_robot_file
+from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import SCHEMES, MomentumParameters, WalkParameters, off_knots
 
 from ..raising import check_error, raising
-from .talos import HEIGHT, talos
 from .walking import biped31
-
-pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
 
 STEP = {'speed': 0.25 / 0.8, 'steps': 10}
 
@@ -27,12 +27,13 @@ def errors(tmp_path_factory):
 
     Those of biped31 are claims of the study.
     """
-    biped = talos(tmp_path_factory.mktemp('talos'))
+    file = load_robot_file(write_robot_file(tmp_path_factory.mktemp('talos')))
+    biped = Biped.of(file, POSTURE)
 
     @cache
     def of(scheme):
         momentum = MomentumParameters.scheme(scheme)
-        given = {**STEP, 'com_height': HEIGHT, 'momentum': momentum}
+        given = {**STEP, 'com_height': 0.86, 'momentum': momentum}
         walk = plan_walk(biped, WalkParameters.by('angular_momentum', **given))
         assert not walk.stopped
         times, timing = walk.plan.times, walk.timing

@@ -4,10 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
-
 import rclpy
 from geometry_msgs.msg import Vector3
 from rclpy.parameter import Parameter

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
-
 from izmp_dynamics.base.errors import MotionError
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_lab.walking.com_programme import InfeasibleError

@@ -1,7 +1,6 @@
 """The plant: laws that connect its sensor signals, its truth and two independent engines."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import IzmpError, ShapeError, SimulationError, UnknownNameError
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import Execution, Sampling, simulate, with_feed_forward
@@ -23,8 +20,7 @@ from izmp_lab.walking.sway import plan_sway
 from ..command_line import loaded_by
 from ..pinocchio_twin import PinocchioTwin, pin
 from ..raising import raising
-
-FILE = load_robot_file(Path(__file__).parents[2] / 'robots/biped31/robot.yaml')
+from .walking import FILE, exact_wrench
 
 
 @pytest.fixture(scope='module')
@@ -42,11 +38,6 @@ def run(plan, plant):
     return simulate(plan, plant)
 
 
-def kinematic_state(run):
-    """What MR-AD takes, exact: φ, ω, ω̇ of the root, q, q̇, q̈."""
-    return *run.truth.root.felt(FILE.gravity), run.q, run.truth.qd, run.truth.qdd
-
-
 def izmp_in_root(run, wrench):
     """The ZMP of contact wrenches on the ground z = 0 of the world, in the root frame."""
     up_in_root = run.truth.root.rotation[:, 2, :]
@@ -58,7 +49,7 @@ def izmp_in_root(run, wrench):
 
 
 def test_momentum_balance_equals_the_ground_reaction_and_the_izmp_the_cop(run, plant):
-    wrench, com = MrAd(plant.robot).batch(*kinematic_state(run))
+    wrench, com = exact_wrench(run, plant.robot)
     assert np.abs(wrench.as_array() - run.truth.ground_wrench).max() < 1e-6
     gap = izmp_in_root(run, wrench) - run.truth.cop_in_root()
     assert np.abs(gap).max() < 1e-5  # 0.01 mm
@@ -95,7 +86,8 @@ def test_foot_sensors_feel_the_ground_less_the_foot_below_them(run, plant):
     """Newton and Euler for the foot, by Pinocchio: what it does not need itself it passes on."""
     twin = PinocchioTwin(FILE.urdf_path, plant.robot)
     instants = range(0, len(run), 25)
-    states = [signal[::25] for signal in kinematic_state(run)]
+    motion = *run.truth.root.felt(FILE.gravity), run.q, run.truth.qd, run.truth.qdd
+    states = [signal[::25] for signal in motion]
     for foot in FILE.feet:
         sole, sensor = (twin.model.getFrameId(name) for name in (foot.sole, foot.wrench.frame))
         joint = twin.model.frames[sole].parentJoint
@@ -181,7 +173,7 @@ def test_a_rate_that_does_not_divide_is_refused():
 def test_a_push_shows_as_the_difference_between_motion_and_ground_reaction(plan, plant):
     push = Push('trunk', [0.0, 30.0, 0.0], start=1.0, duration=0.1)
     run = simulate(plan, plant, pushes=[push])
-    wrench, _ = MrAd(plant.robot).batch(*kinematic_state(run))
+    wrench, _ = exact_wrench(run, plant.robot)
     external = wrench.as_array() - run.truth.ground_wrench
     assert np.abs(external - run.truth.applied_wrench).max() < 1e-5
     assert np.abs(wrench.as_array() - run.truth.contact_wrench).max() < 1e-5

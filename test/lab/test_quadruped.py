@@ -9,9 +9,7 @@ import pytest
 
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import MotionError, UnknownNameError
-from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.evaluate import evaluate_bag
-from izmp_dynamics.model.packages import find_in_package
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.report.page import cards
 from izmp_dynamics.stability.support_polygon import margin as polygon_margin
@@ -23,15 +21,14 @@ from izmp_dynamics.verdict.summary import summary_of
 from izmp_lab.simulation.quadruped import simulate_quadruped
 from izmp_lab.studies import quadruped
 from izmp_lab.studies.publish import publish
+from izmp_lab.walking.biped import example_robot
 
 from ..bag_surgery import SECOND, Draft
 from ..command_line import izmp
 from ..raising import raising
+from .walking import exact_wrench
 
-pytestmark = pytest.mark.skipif(
-    find_in_package('package://example-robot-data/robots/go2_description/urdf/go2.urdf') is None,
-    reason='example-robot-data is not installed',
-)
+example_robot('go2', 'go2_description/urdf/go2.urdf')  # all tests need it
 
 
 @pytest.fixture(scope='module')
@@ -52,8 +49,7 @@ def test_on_the_exact_motion_the_izmp_of_a_trot_is_the_cop(trot):
     """But for the push, which is no force of the ground: 1e-6 mm."""
     (simulated, _), file = trot, trot[0].file
     run, root = simulated.run, simulated.run.truth.root
-    model = load_model(file.read_urdf(), file.root)
-    wrench, _ = MrAd(model).batch(*root.felt(file.gravity), run.q, run.truth.qd, run.truth.qdd)
+    wrench, _ = exact_wrench(run, load_model(file.read_urdf(), file.root), file)
     normal = root.rotation[:, 2, :]
     ground = -np.einsum('tji,tj->ti', root.rotation, root.position)
     izmp = zero_moment_point(wrench, normal, ground, 1.0)
@@ -65,10 +61,8 @@ def test_on_the_exact_motion_the_izmp_of_a_trot_is_the_cop(trot):
 def test_up_a_slope_the_izmp_is_the_true_cop(tmp_path):
     """With the exact motion within 1e-6 mm, along the ground: the balls sink into it."""
     found = simulate_quadruped('go2', 'trot', tmp_path / 'bag', duration=2.7, slope=np.radians(8))
-    truth, root = found.run.truth, found.run.truth.root
-    model = load_model(found.file.read_urdf(), found.file.root)
-    motion = *root.felt(found.file.gravity), found.run.q, truth.qd, truth.qdd
-    wrench, _ = MrAd(model).batch(*motion)
+    truth, file = found.run.truth, found.file
+    wrench, _ = exact_wrench(found.run, load_model(file.read_urdf(), file.root), file)
     cop, normal = truth.cop_in_root(), truth.ground_normal_in_root()
     assert np.abs(zero_moment_point(wrench, normal, cop, 1.0) - cop).max() < 1e-9
     result = evaluate_bag(tmp_path / 'bag', tmp_path / 'bag' / 'robot.yaml')

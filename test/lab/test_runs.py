@@ -10,6 +10,7 @@ from izmp_lab.studies import runs as runs_module
 from izmp_lab.studies.runs import Run, Store, StoreError, perform, perform_all
 
 from ..raising import raising
+from ..requiring import need
 
 calls = []
 
@@ -79,7 +80,7 @@ def test_what_was_finished_before_an_interrupt_is_kept(tmp_path):
 
 
 def test_runs_are_shared_among_processes(tmp_path):
-    pytest.importorskip('distributed')
+    need('distributed')
     perform_all([sum_of(1, 2), sum_of(3, 4)], Store(tmp_path), Processes(2))
     assert perform(sum_of(3, 4), Store(tmp_path)).sum == 7
 

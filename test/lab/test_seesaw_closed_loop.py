@@ -6,10 +6,6 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip('pinocchio', reason='the terms of the robot are from Pinocchio')
-pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
-pytest.importorskip('mujoco', reason='one of the plants is MuJoCo')
-
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw, stance

@@ -1,14 +1,8 @@
 """The page of the seesaw: its numbers are those of the tracks, and its claims can fail."""
 
-import numpy as np
-import pytest
-
-pytest.importorskip('mujoco', reason='the runs are simulated with MuJoCo')
-pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
-pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
-
 import dataclasses
 
+import numpy as np
 import pytest
 
 from izmp_lab.seesaw.study.checks import LARGEST_EXACT, WRONG, izmp

@@ -1,33 +1,62 @@
 """The seesaw in MuJoCo: it rolls, friction holds the feet, its truth is consistent; its IZMP."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('mujoco', reason='the plant is MuJoCo')
-
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
-from izmp_dynamics.base.errors import MissingDependencyError, SimulationError
+from izmp_dynamics.base.conventions import seconds
+from izmp_dynamics.base.errors import SimulationError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.seesaw.balancing_robot import load_balancing_robot
 from izmp_lab.seesaw.board import Seesaw
-from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, record_seesaw
+from izmp_lab.seesaw.mujoco_plant import MujocoSeesaw, SeesawRecorder, record_seesaw
 from izmp_lab.seesaw.study.izmp import ASSUMPTIONS, points_on_board, seen_from
 from izmp_lab.walking.plan import RootMotion
 
 from ..command_line import izmp
 from ..raising import raising
-from ..requiring import skip_without
-from .seesaw_shake import pushed, shake
+
+TICK = 0.001
+PUSH = (0.5, 0.51)  # [s]
+FORCE = np.array([0.0, 100.0, 0.0])
 
 
 @pytest.fixture(scope='module')
 def shaken():
-    return shake()
+    """biped31 is shaken for a second: springs hold its legs, its arms swing, it is pushed.
+
+    Robot and board at the end, sensors and truth at 500 Hz, and the states at every tick.
+    """
+    robot, recorder = load_balancing_robot('biped31'), SeesawRecorder()
+    plant = MujocoSeesaw(robot, Seesaw(), observer=recorder)
+    states = [plant.state]
+    for step in range(round(1.0 / TICK)):
+        time = step * TICK
+        push = FORCE if PUSH[0] <= time < PUSH[1] else None
+        states.append(plant.step(_torques(robot, time, states), TICK, push))
+    run = recorder.run(plant, 'shaken')
+    return SimpleNamespace(plant=plant, run=run, states=states)
+
+
+def _torques(robot, time, states):
+    """Torques of springs, stiff in legs and trunk, loose in the arms, which swing."""
+    rest, state = states[0].q, states[-1]
+    legs = ('hip', 'knee', 'ankle', 'waist', 'torso')
+    stiff = np.array([any(part in name for part in legs) for name in robot.model.joint_names])
+    swing = np.where(stiff, 0.0, 0.3 * np.sin(6.0 * time) * np.sin(np.arange(len(rest))))
+    stiffness, damping = np.where(stiff, 1500.0, 30.0), np.where(stiff, 3.0, 0.0)
+    return stiffness * (rest + swing - state.q) - damping * state.qd
+
+
+def pushed(run):
+    """(T,) whether somebody pushes."""
+    time = seconds(run.stamps)
+    return (time >= PUSH[0] - 1e-9) & (time < PUSH[1] - 1e-9)
 
 
 def test_the_board_rolls_and_the_feet_stay(shaken):
@@ -166,10 +195,7 @@ def test_the_robot_file_in_the_bag_is_that_of_the_simulation(shaken, bag):
 
 
 def test_icub_gets_the_sensors_that_its_urdf_lacks():
-    try:
-        robot = load_balancing_robot('icub')
-    except MissingDependencyError as error:
-        skip_without(error.library, error)
+    robot = load_balancing_robot('icub')
     plant = MujocoSeesaw(robot, Seesaw())
     file, model = plant.sensed.file, plant.plant.robot
     assert model.joint_names == plant.robot.model.joint_names

@@ -5,12 +5,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is missing')
-pytest.importorskip('mujoco', reason='the plant is MuJoCo')
-pytest.importorskip('pinocchio', reason='the controller needs Pinocchio')
-pytest.importorskip('daqp', reason='the controller solves quadratic programmes')
-
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped, Quaternion
@@ -40,7 +34,7 @@ from izmp_lab.seesaw.nodes import (
 from izmp_lab.seesaw.nodes import Seesaw as SeesawNode
 from izmp_lab.simulation.physics import Shove
 
-from ..node_processes import wait_until
+from ..node_processes import Listener, wait_until
 
 DURATION = 0.3
 PUSH = '100:lateral:0.1:0.01'
@@ -60,31 +54,15 @@ def parameters(**values):
     return [Parameter(name, value=value) for name, value in values.items()]
 
 
-class Listener:
-    """Receives what the nodes publish."""
+def statuses(listener):
+    """Node → what it said last on /diagnostics."""
+    messages = listener.messages['/diagnostics']
+    return {status.name: status.message for m in messages for status in m.status}
 
-    def __init__(self):
-        self.node = rclpy.create_node('listener')
-        self.messages = {}
-        for topic, msgtype in (
-            ('joint_states', JointState),
-            ('board/pose', PoseStamped),
-            ('ground_truth/cop_in_ground', PointStamped),
-            ('/diagnostics', DiagnosticArray),
-        ):
-            received = self.messages[topic] = []
-            self.node.create_subscription(msgtype, topic, received.append, 2000)
 
-    @property
-    def statuses(self):
-        """Node → what it said last on /diagnostics."""
-        messages = self.messages['/diagnostics']
-        return {status.name: status.message for m in messages for status in m.status}
-
-    @property
-    def samples(self):
-        """How many samples of joints and board there are."""
-        return [len(self.messages[topic]) for topic in ('joint_states', 'board/pose')]
+def counts(listener):
+    """How many samples of joints and board there are."""
+    return [len(listener.messages[topic]) for topic in ('joint_states', 'board/pose')]
 
 
 def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
@@ -93,9 +71,15 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
         overrides=parameters(robot='biped31', push=PUSH, duration=DURATION, rate=100.0)
     )
     controller = Balance(overrides=parameters(robot='biped31'))
-    listener, samples = Listener(), 5 * len(run.times)
+    ears, samples = rclpy.create_node('listener'), 5 * len(run.times)
+    topics = {
+        'joint_states': JointState,
+        'board/pose': PoseStamped,
+        '/diagnostics': DiagnosticArray,
+    }
+    listener = Listener(ears, topics | {'ground_truth/cop_in_ground': PointStamped})
     executor = SingleThreadedExecutor()
-    nodes = (plant, controller, listener.node)
+    nodes = (plant, controller, ears)
     for node in nodes:
         executor.add_node(node)
 
@@ -103,9 +87,9 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
         for _ in range(50):
             executor.spin_once(timeout_sec=0.01)
         return (
-            len(listener.statuses) == 2
+            len(statuses(listener)) == 2
             and plant.is_over
-            and listener.samples == [samples, samples]
+            and counts(listener) == [samples, samples]
         )
 
     assert wait_until(is_complete)
@@ -115,7 +99,7 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     for node in nodes:
         node.destroy_node()
     assert plant.is_over
-    assert listener.statuses.keys() == {'/seesaw', '/balance'}
+    assert statuses(listener).keys() == {'/seesaw', '/balance'}
     assert plant.fall == ''
     assert controller.controller.unsolved == 0
     assert abs(run.angle[-1]) > np.radians(0.1)
@@ -123,7 +107,7 @@ def test_nodes_in_lockstep_are_the_loop_without_nodes(ros, loop):
     np.testing.assert_allclose(final.q, last.q, atol=1e-9)
     stamps = [stamp_of(message) for message in listener.messages['joint_states']]
     assert stamps == [NANOSECONDS + 2_000_000 * k for k in range(samples)]
-    assert listener.samples == [samples, samples]
+    assert counts(listener) == [samples, samples]
     cops = listener.messages['ground_truth/cop_in_ground']
     assert {message.header.frame_id for message in cops} == {'board'}
 

@@ -9,7 +9,6 @@ from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.errors import BagError, SimulationError, UnknownNameError
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.evaluate import evaluate_bag
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import AnkleFeedback, simulate
 from izmp_lab.simulation.noisy_signals import sensor_noise
@@ -20,9 +19,8 @@ from izmp_lab.walking.walk_parameters import WalkParameters
 
 from ..bag_columns import points
 from ..raising import raising
-from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
+from .walking import FILE, ROBOT_FILE, SLOPE_10_DEG, planned
 
-FILE = load_robot_file(ROBOT_FILE)
 SHORT = WalkParameters(steps=2, stand=0.5)
 WALKS = {
     'level': WalkParameters(steps=10, stand=1.0),

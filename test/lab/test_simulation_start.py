@@ -5,9 +5,6 @@ from unittest.mock import Mock
 
 import pytest
 
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-pytest.importorskip('mujoco', reason="MuJoCo is missing: pip install '.[sim]'")
-
 from izmp_dynamics.nodes.others import LONGEST_START
 from izmp_lab.nodes import simulation
 from izmp_lab.nodes.simulation import LOOK_EVERY, PATIENCE, SUBSCRIBED, Simulation

@@ -7,7 +7,6 @@ import pytest
 
 from izmp_dynamics.base.errors import RobotFileError, SensingError, SimulationError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pipeline.rig import make_rig
 from izmp_dynamics.sensing.acd import ActuatorDifferentiator
 from izmp_dynamics.signals.differences import backward_quotient
@@ -31,11 +30,7 @@ from izmp_lab.studies.paper.trial import (
 )
 
 from ..raising import raising
-from .walking import ROBOT_FILE
-
-pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
-
-FILE = load_robot_file(ROBOT_FILE)
+from .walking import FILE
 
 
 @pytest.fixture(scope='module')

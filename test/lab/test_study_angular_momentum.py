@@ -2,21 +2,13 @@
 
 import pytest
 
-pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
-pytest.importorskip('daqp', reason='quadratic programmes are a matter of the extra `walk`')
-
 from izmp_lab.studies.angular_momentum import page as grid
 from izmp_lab.studies.angular_momentum.page import FIGURES, page
 from izmp_lab.studies.angular_momentum.study import MomentumStudy, Trial, write_robot_file
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import Store, perform
 
-from ..requiring import skip_without
-from .pages import (
-    assert_axes_have_units_and_room,
-    assert_every_figure_is_made,
-    assert_the_page_needs_nothing_else,
-)
+from .pages import assert_complete
 
 
 @pytest.fixture(scope='module')
@@ -52,9 +44,7 @@ def test_every_claim_holds(results):
 
 
 def test_the_page_is_complete(results, folder):
-    assert_every_figure_is_made(results, folder, FIGURES, rows_at_least=3)
-    assert_axes_have_units_and_room(results, {'schemes'})
-    assert_the_page_needs_nothing_else(folder)
+    assert_complete(results, folder, FIGURES, {'schemes'}, rows_at_least=3)
     assert 'nan' not in results.page.read_text()
 
 
@@ -89,12 +79,8 @@ def test_a_step_that_cannot_be_made_is_kept_with_its_reason(study, load):
 
 
 def test_taloss_robot_file_names_the_urdf_and_the_soles(tmp_path):
-    from izmp_dynamics.base.errors import MissingDependencyError
     from izmp_dynamics.model.robot_file import load_robot_file
 
-    try:
-        file = load_robot_file(write_robot_file(tmp_path))
-    except MissingDependencyError as error:
-        skip_without(error.library, error)
+    file = load_robot_file(write_robot_file(tmp_path))
     assert file.root == 'base_link'
     assert [foot.sole for foot in file.feet] == ['left_sole_link', 'right_sole_link']

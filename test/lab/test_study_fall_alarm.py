@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the trials are simulated with MuJoCo')
-
 from izmp_dynamics.base.resources import find_resource
 from izmp_dynamics.stability.alarm_rule import threshold
 from izmp_lab.studies.fall_alarm import study as trials

@@ -1,20 +1,16 @@
 """`izmp experiments itu_biped`: what must hold, where the method loses, pictures and page."""
 
-import csv
 import dataclasses
 from functools import cache
 
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the robot walks in MuJoCo')
-
 from izmp_lab.simulation.itu_experiment import ItuTrial
 from izmp_lab.studies.itu_biped import falls, open_parameters
 from izmp_lab.studies.itu_biped import study as runs
 from izmp_lab.studies.itu_biped.page import FIGURES, page
 from izmp_lab.studies.itu_biped.study import (
-    CURVES,
     LARGE,
     METHODS,
     SHOWN,
@@ -25,11 +21,7 @@ from izmp_lab.studies.itu_biped.study import (
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.runs import Store, perform
 
-from .pages import (
-    assert_axes_have_units_and_room,
-    assert_every_figure_is_made,
-    assert_the_page_needs_nothing_else,
-)
+from .pages import assert_complete
 
 
 @pytest.fixture(scope='module')
@@ -142,23 +134,6 @@ def test_open_parameters_are_attributes_of_a_trial():
 
 
 def test_the_page_is_complete_and_states_what_is_open(folder, results):
-    assert_every_figure_is_made(results, folder, FIGURES, rows_at_least=3)
-    assert_axes_have_units_and_room(results, {'open', 'literal'})
-    assert_the_page_needs_nothing_else(folder)
+    assert_complete(results, folder, FIGURES, {'open', 'literal'}, rows_at_least=3)
     page = (folder / 'index.html').read_text(encoding='utf-8')
     assert all(row[0] in page for row in open_parameters.TAKEN)
-
-
-def test_the_scores_are_in_the_csv_of_the_map(folder, scores):
-    rows = list(csv.DictReader((folder / 'falls.csv').open(encoding='utf-8')))
-    assert len(rows) == len(scores)
-    for (method, setting), score in scores.items():
-        row = next(
-            row for row in rows
-            if row['method'] == CURVES[method].label
-            and float(row['step time [s]']) == setting.step_time
-            and float(row['foot length [m]']) == setting.foot[0]
-            and float(row['friction [-]']) == setting.friction
-        )  # fmt: skip
-        assert float(row['mean error [mm]']) == pytest.approx(1e3 * score.mean, rel=1e-5)
-        assert row['falls in step'] == (str(score.falls_in) if score.falls_in else '')

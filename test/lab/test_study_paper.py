@@ -8,14 +8,11 @@ import shutil
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the experiments simulate walks with MuJoCo')
-
 from izmp_dynamics.base.errors import SimulationError, UnknownNameError
 from izmp_dynamics.cli.main import main
 from izmp_dynamics.compare import compare
 from izmp_dynamics.compare.compare import compare_bag
 from izmp_dynamics.compare.metrics import MetricsError
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.pages.picture import Fact, number
 from izmp_lab.studies.paper.ideal_sensors import PowerLaw
 from izmp_lab.studies.paper.noisy_sensors import PAPER_PERCENT
@@ -26,12 +23,8 @@ from izmp_lab.studies.publish import publish
 
 from ..bag_surgery import TOPICS
 from ..raising import raising
-from .pages import (
-    assert_axes_have_units_and_room,
-    assert_every_figure_is_made,
-    assert_the_page_needs_nothing_else,
-)
-from .walking import ROBOT_FILE
+from .pages import assert_complete
+from .walking import FILE
 
 NEED_THE_LONG_WALK = {'fig7.mr_ad_y', 'fig7.ir_md_y', 'fig9.B_printed', 'fig9.D_printed',
                       'fig10.E_printed'}  # fmt: skip
@@ -51,9 +44,7 @@ def paper(tmp_path_factory):
 
 def test_the_page_is_complete(paper):
     results, folder = paper
-    assert_every_figure_is_made(results, folder, FIGURES)
-    assert_axes_have_units_and_room(results, {'fig9', 'fig10'})
-    assert_the_page_needs_nothing_else(folder)
+    assert_complete(results, folder, FIGURES, {'fig9', 'fig10'})
 
 
 def test_what_must_hold_holds_in_a_short_walk_too(paper):
@@ -89,7 +80,7 @@ def test_what_a_setup_prints_stands_beside_its_own_measure_alone(paper):
 def test_with_coarse_physics_the_robot_falls():
     """Which is why fig. 7 has no point at 125 Hz of the physics."""
     with pytest.raises(SimulationError, match='fell'):
-        simulate_trial(load_robot_file(ROBOT_FILE), WalkCase(steps=6, physics_rate=125.0))
+        simulate_trial(FILE, WalkCase(steps=6, physics_rate=125.0))
 
 
 def test_numbers_of_captions_page_and_csv_are_the_same(paper):

@@ -7,13 +7,7 @@ from izmp_lab.studies import segment_units
 from izmp_lab.studies.publish import publish
 from izmp_lab.studies.segment_units import UnitStudy, added_one_by_one
 
-from .pages import (
-    assert_axes_have_units_and_room,
-    assert_every_figure_is_made,
-    assert_the_page_needs_nothing_else,
-)
-
-pytest.importorskip('mujoco', reason='the study simulates a walk with MuJoCo')
+from .pages import assert_complete
 
 
 def test_the_unit_that_helps_most_is_added_first_by_truth_as_by_its_covariance():
@@ -44,9 +38,7 @@ def test_figures_and_page(tmp_path, monkeypatch):
     monkeypatch.setattr(segment_units, 'added_one_by_one', added_one_by_one)
     study = UnitStudy(most=3)
     results = publish(segment_units.page(study), study, tmp_path)
-    assert_every_figure_is_made(results, tmp_path, segment_units.FIGURES)
-    assert_axes_have_units_and_room(results, ('errors', 'number'))
-    assert_the_page_needs_nothing_else(tmp_path)
+    assert_complete(results, tmp_path, segment_units.FIGURES, ('errors', 'number'))
     held = {fact.key: (fact.value, fact.holds) for _, fact in results.claims}
     assert held == {
         'arrays_125_16': (pytest.approx(0.4), True),

@@ -10,8 +10,6 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.errors import SimulationError
-from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.support_polygon import margin, support_polygon
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import build_mujoco
@@ -22,9 +20,8 @@ from izmp_lab.simulation.terrain import Flat, Slope, Uneven, plane_under
 from izmp_lab.walking.footsteps import Ramp
 
 from ..raising import raising
-from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
+from .walking import FILE, SLOPE_10_DEG, exact_wrench, planned
 
-FILE = load_robot_file(ROBOT_FILE)
 RAMP = Ramp(SLOPE_10_DEG, 0.6)
 UNEVEN = Uneven(seed=1)
 TERRAINS = {'flat': Flat(), 'slope': Slope(RAMP), 'uneven': UNEVEN}
@@ -128,17 +125,10 @@ def walk(request):
     return request.param, plant, plan, run
 
 
-def wrench_of(plant, run):
-    truth = run.truth
-    motion = (*truth.root.felt(FILE.gravity), run.q, truth.qd, truth.qdd)
-    wrench, _ = MrAd(plant.robot).batch(*motion)
-    return wrench
-
-
 def test_on_every_ground_the_izmp_of_the_true_motion_is_the_true_cop(walk):
     _, plant, _, run = walk
     truth = run.truth
-    wrench = wrench_of(plant, run)
+    wrench, _ = exact_wrench(run, plant.robot)
     assert np.abs(wrench.as_array() - truth.ground_wrench).max() < 1e-5
     izmp = zero_moment_point(wrench, truth.ground_normal_in_root(), truth.cop_in_root(), 1.0)
     assert np.abs(izmp - truth.cop_in_root()).max() < 1e-5  # 0.01 mm

@@ -10,7 +10,6 @@ from matplotlib.image import imread
 
 from izmp_dynamics.base.errors import IzmpError, MotionError, UnknownNameError
 from izmp_dynamics.cli.main import main
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_lab.cli.plan import summary_lines
 from izmp_lab.cli.walk_figure import save_walk_figure
@@ -28,7 +27,7 @@ from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 from ..raising import raising
-from .walking import ROBOT_FILE, SLOPE_10_DEG, biped31, corners, planned, sole_poses
+from .walking import FILE, SLOPE_10_DEG, biped31, corners, planned, sole_poses
 
 WALKS = [
     {'speed': 0.3},
@@ -198,8 +197,7 @@ def test_a_plot_that_cannot_be_written_is_an_error(tmp_path):
 
 
 def test_left_and_right_come_from_the_hips_not_from_the_order_in_the_file():
-    file = load_robot_file(ROBOT_FILE)
-    swapped = Biped.of(dataclasses.replace(file, feet=tuple(reversed(file.feet))))
+    swapped = Biped.of(dataclasses.replace(FILE, feet=tuple(reversed(FILE.feet))))
     for biped in (biped31(), swapped):
         assert biped.legs[LEFT].sole == 'l_sole'
         assert biped.legs[RIGHT].sole == 'r_sole'
@@ -211,13 +209,12 @@ def test_posture_is_taken_by_name():
     assert biped.posture[biped.model.joint_names.index('l_elbow')] == -0.8
     assert np.count_nonzero(biped.posture) == 6
     with pytest.raises(UnknownNameError, match='l_elbows'):
-        Biped.of(load_robot_file(ROBOT_FILE), {'l_elbows': 0.1})
+        Biped.of(FILE, {'l_elbows': 0.1})
 
 
 def test_one_foot_does_not_walk():
-    file = load_robot_file(ROBOT_FILE)
     with pytest.raises(MotionError, match='1 feet'):
-        Biped.of(dataclasses.replace(file, feet=file.feet[:1]))
+        Biped.of(dataclasses.replace(FILE, feet=FILE.feet[:1]))
 
 
 RAMPS = [Ramp(), *(Ramp(SLOPE_10_DEG, start) for start in (0.45, 0.5, 0.55, 0.6, 0.65))]

@@ -3,19 +3,15 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco')
-
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.stability.zmp import zero_moment_point
 from izmp_lab.simulation.mujoco.model import build_mujoco
 from izmp_lab.simulation.mujoco.plant import simulate
 from izmp_lab.simulation.physics import Physics, Servo
 from izmp_lab.simulation.terrain import Slope
 
-from .walking import ROBOT_FILE, SLOPE_10_DEG, planned
+from .walking import FILE, SLOPE_10_DEG, planned
 
-FILE = load_robot_file(ROBOT_FILE)
 FIRM = (0.01, 1.0)
 
 

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the stand-in for Webots is moved by MuJoCo')
-
 from izmp_dynamics.base.errors import MotionError, SimulationError, UnknownNameError
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model

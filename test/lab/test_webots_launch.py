@@ -7,9 +7,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('launch', reason='launch comes with a ROS installation only')
-pytest.importorskip('launch_ros', reason='launch_ros comes with a ROS installation only')
-
 from ..node_processes import ROBOT, ROOT, free_domain
 from ..test_launch import RUN
 

@@ -1,12 +1,7 @@
 """The plugin's ROS node: samples on the topics of the robot file, trajectories, sentences."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason="rclpy is missing: pip install '.[ros]'")
-
 import rclpy
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PointStamped, WrenchStamped
@@ -14,15 +9,14 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.nodes.messages import stamp_of, vector
 from izmp_lab.nodes import webots_sink
 from izmp_lab.simulation.simulated_run import ImuSignals, SensorSignals
 from izmp_lab.simulation.webots.options import Options
 
 from ..node_processes import free_domain, wait_until
+from .walking import FILE
 
-FILE = load_robot_file(Path(__file__).parents[2] / 'robots' / 'biped31' / 'robot.yaml')
 SAMPLE = SensorSignals(
     joint_names=('a', 'b'),
     stamps=np.array([4_000_000]),

@@ -5,25 +5,33 @@ from pathlib import Path
 
 import numpy as np
 
+from izmp_dynamics.dynamics.mr_ad import MrAd
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_lab.walking.biped import Biped
 from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
 ROBOT_FILE = Path(__file__).parents[2] / 'robots/biped31/robot.yaml'
+FILE = load_robot_file(ROBOT_FILE)
 
 SLOPE_10_DEG = float(np.radians(10.0))
 
 
 @cache
 def biped31() -> Biped:
-    return Biped.of(load_robot_file(ROBOT_FILE))
+    return Biped.of(FILE)
 
 
 @cache
 def planned(**parameters):
     """Plan a walk of biped31; the same one only once."""
     return plan_walk(biped31(), WalkParameters(**parameters))
+
+
+def exact_wrench(run, model, file=FILE):
+    """Contact wrench of the exact motion of a run by MR-AD, and the centre of mass in the root."""
+    motion = *run.truth.root.felt(file.gravity), run.q, run.truth.qd, run.truth.qdd
+    return MrAd(model).batch(*motion)
 
 
 def sole_poses(biped, q, root, world_R_root, foot):
