@@ -57,12 +57,15 @@ def izmp(*arguments):
 
 
 def loaded_by(program):
-    """Names of the modules that a program has loaded at its end, in a process of its own."""
+    """Names of the modules that are loaded when a program prints them and at its end; by line.
+
+    It runs in a process of its own.
+    """
     ran = subprocess.run(
         [sys.executable, '-c', f'import sys, izmp_dynamics; {program}; print(*sys.modules)'],
         capture_output=True, text=True, cwd=REPOSITORY, check=True,
     )  # fmt: skip
-    return set(ran.stdout.split())
+    return [set(line.split()) for line in ran.stdout.splitlines()]
 
 
 def with_site_code(folder, code, **variables):

@@ -45,7 +45,7 @@ def test_a_node_needs_nothing_that_only_pypi_has():
         'import rclpy; from izmp_dynamics.nodes.registry import node_class; '
         f'rclpy.init(args={arguments}); node_class("composed")().destroy_node()'
     )
-    modules = loaded_by(program)
+    (modules,) = loaded_by(program)
     libraries = {module.partition('.')[0] for module in modules}
     assert 'numba' in libraries
     assert 'scipy.linalg' not in modules  # numba only looks whether it is there

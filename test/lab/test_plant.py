@@ -241,7 +241,7 @@ def test_sticks_join_the_bodies_of_the_simulation(run, plant):
 
 
 def test_mujoco_is_loaded_without_a_library_for_windows():
-    loaded = loaded_by(
+    (loaded,) = loaded_by(
         'import os; os.environ.pop("MUJOCO_GL", None); import izmp_lab.simulation.mujoco.spec; '
         'assert "MUJOCO_GL" not in os.environ'
     )
