@@ -173,7 +173,7 @@ WITHOUT = {
     'import izmp_dynamics.report.writer, izmp_dynamics.verdict.summary': {'jinja2'},
     'import izmp_dynamics.report.page, izmp_dynamics.report.player.assemble': {'matplotlib'},
 }  # fmt: skip
-"""What is imported or done, one after the other, and the libraries that all does without so far."""
+"""What is imported or done, one after the other, and the libraries that all so far do without."""
 
 
 def test_no_library_is_loaded_that_is_not_needed():
