@@ -7,13 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import launch_ros.actions  # before launch: in this repository a folder has that name
 import numpy as np
 import pytest
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch import LaunchContext
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.utilities import perform_substitutions
-from launch_ros.actions import Node
 
 from izmp_dynamics.launching.graph import node
 
@@ -88,7 +88,7 @@ def test_nodes_start_with_sigint_blocked_unless_a_prefix_is_given(installed, giv
     group = node('acd')
     commands = []
     for action in group.execute(context):
-        if isinstance(action, Node):
+        if isinstance(action, launch_ros.actions.Node):
             action.process_description.prepare(context, action)
             commands.append(action.process_description.final_cmd)
         else:
