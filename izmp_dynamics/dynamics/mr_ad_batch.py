@@ -19,7 +19,6 @@ from izmp_dynamics.dynamics.kernels import (
     WORK,
     accelerate,
     add_wrench,
-    mr_ad,
 )
 from izmp_dynamics.model.body_layout import (
     DRIVER,
@@ -58,11 +57,6 @@ def mr_ad_batch(joints: Indices, bodies: Array, states: Array) -> Array:
     states = np.require(states, np.float64, ('C', 'W'))  # one layout is compiled
     bodies = bodies.view()
     bodies.setflags(write=False)  # as those of a model, or it would be compiled a second time
-    if count <= FEW:
-        work = np.empty((len(joints), WORK))
-        for state, result in zip(states, out, strict=True):
-            mr_ad(joints, bodies, state, work, result)
-        return out
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     threads = min(most, count // PER_THREAD)
     if threads < 2:

@@ -12,7 +12,7 @@ from izmp_dynamics.estimation.fusion import CELL, Fused, Fusion, Seen, Unloaded
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.uncertainty import SampleNoise, filtered_covariance, point_covariance
+from izmp_dynamics.pipeline.uncertainty import filtered_covariance, point_covariance
 from izmp_dynamics.pipeline.unloaded import UnloadedFeet
 
 
@@ -69,15 +69,9 @@ class FusionStage:
 
     def _covariance(self, evaluator: Evaluator, instant: Evaluated) -> Array:
         """(12, 12) covariance of `_WithFeet` at an instant; NaN where it is not known."""
-        robot, periods = self.rig.robot, evaluator.root.periods
-        noise = None if periods is None else SampleNoise.of(robot, periods, self.rig.model.dof)
+        wrench, half_width = _WithFeet(self.rig, evaluator.mr_ad), self.rig.robot.filter.half_width
         covariance: Array = filtered_covariance(
-            evaluator,
-            instant,
-            noise,
-            robot.filter.half_width,
-            None,
-            _WithFeet(self.rig, evaluator.mr_ad),
+            evaluator, instant, None, half_width, mr_ad=wrench
         )[0]
         return covariance
 

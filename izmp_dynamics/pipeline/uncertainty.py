@@ -34,8 +34,7 @@ from izmp_dynamics.pipeline.noise_propagation import (
     sample_gain,
     zmp_covariance,
 )
-from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.sensing.accelerometer_array import AccelerometerArray
+from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.sensing.noise import degrees, micro_g, standard_deviation
 
 _STEP = 1e-4
@@ -118,22 +117,21 @@ def filtered_covariance(
     Args:
         evaluator: which evaluated the signals.
         result: what it computed at K instants, with whatever filter.
-        noise: of the samples; None: not known.
+        noise: of the samples; None: what the robot file states.
         half_width: of the matched filter in question [s]; None: unfiltered.
         speeds: of the joints at the instants before; None: not known.
         mr_ad: what gives the wrench, or more of them at a time; None: that of the evaluator.
 
     Returns:
-        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while the noise or a
-        period is not known, if φ comes from the legs, and where units on other
-        links were used whose samples this evaluator has not.
+        (K, 6, 6) about the root origin, in the root frame [N], [N·m]; NaN while a period is not
+        known, and where units on other links were used whose samples this evaluator has not.
     """
     rig, stage, root, joints = evaluator.rig, evaluator.root, result.root, result.joints
     periods, mr_ad = stage.periods, mr_ad or evaluator.mr_ad
-    if noise is None or periods is None:
+    if periods is None:
         return np.full((len(result.stamps), 6, 6), np.nan)
-    array = stage.array if stage.method == 'accelerometers' else None
-    spread = _root_covariance(rig, periods, array, root.angular_velocity, noise, half_width)
+    noise = noise or SampleNoise.of(rig.robot, periods, rig.model.dof)
+    spread = _root_covariance(stage, periods, root.angular_velocity, noise, half_width)
     states, units = mr_ad_states(joints, root), result.units
     evaluator.weigh_units(half_width)
     covariance = mr_ad_covariance(mr_ad, states, spread, units)
@@ -171,10 +169,8 @@ def _of_units(
         periods = stage.periods
         if periods is None:
             return np.nan
-        array = stage.array if stage.method == 'accelerometers' else None
         noise = SampleNoise.of(stage.rig.robot, periods, 0)
-        omega = units[:, k, 3:6]
-        spread = _root_covariance(stage.rig, periods, array, omega, noise, half_width)
+        spread = _root_covariance(stage, periods, units[:, k, 3:6], noise, half_width)
         known = np.asarray(np.isfinite(units[:, k]).all(axis=1))[:, None, None]
         first = states.shape[1] + 9 * k
         columns, spread = range(first, first + 9), np.where(known, spread, 0.0)
@@ -199,10 +195,7 @@ def izmp_covariance(
     Returns:
         (K, 3, 3) in the root frame [m²]; NaN where there is no IZMP, and as `filtered_covariance`.
     """
-    robot, periods = evaluator.rig.robot, evaluator.root.periods
-    if noise is None and periods is not None:
-        noise = SampleNoise.of(robot, periods, evaluator.rig.model.dof)
-    half_width = robot.filter.half_width
+    half_width = evaluator.rig.robot.filter.half_width
     of_wrench = filtered_covariance(evaluator, result, noise, half_width, speeds)
     return point_covariance(result, of_wrench)
 
@@ -230,16 +223,16 @@ def point_covariance(result: Evaluated, of_wrench: Array, track: str = 'mr_ad') 
 
 
 def _root_covariance(
-    rig: Rig,
+    stage: RootStage,
     periods: Sequence[float],
-    array: AccelerometerArray | None,
     angular_velocity: Array,
     noise: SampleNoise,
     half_width: float | None,
 ) -> Array:
     """(K, 9, 9) of φ, ω and ω̇."""
-    gain, mount = sample_gain(half_width, periods[0]), rig.imu
-    if array is not None:
+    gain, mount = sample_gain(half_width, periods[0]), stage.rig.imu
+    if stage.method == 'accelerometers':
+        array = stage.array
         gains = [sample_gain(half_width, period).value for period in periods]
         force = np.sqrt(gains * np.mean(noise.force**2, axis=1))
         axes = [len(sensor.axes) for sensor in array.accelerometers]
@@ -247,7 +240,7 @@ def _root_covariance(
         return array_covariance(array, angular_velocity, np.repeat(force, axes), gyro)
     force, squares = gain.value * noise.force[0] ** 2, np.diag([gain.value, gain.first])
     if noise.of_pose:
-        turned = gain.value * (rig.robot.gravity * noise.gyroscope) ** 2
+        turned = gain.value * (stage.rig.robot.gravity * noise.gyroscope) ** 2
         gain = pose_gain(half_width, periods[0])
         force = gain.value * noise.force[0] ** 2 + turned
         squares = np.diag([gain.first, gain.second])

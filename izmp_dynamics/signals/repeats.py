@@ -135,8 +135,3 @@ class StuckLog:
                 self.spans[-1] = self.spans[-1][0], instant
             else:
                 self.spans.append((instant, instant))
-
-    @property
-    def longest(self) -> float:
-        """The longest time [s]."""
-        return max((end - begin for begin, end in self.spans), default=0) / NANOSECONDS
