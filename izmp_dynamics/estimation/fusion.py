@@ -282,8 +282,7 @@ class Fusion:
             return np.zeros(6)
         changes, levels = (np.array(part) for part in [*zip(*self._cells, strict=True)][3:5])
         spread = (MAD_TO_SIGMA * np.median(np.abs(levels), axis=0)) ** 2
-        beyond: Array = np.maximum(0.0, spread - np.median(changes, axis=0))
-        return beyond
+        return np.asarray(np.maximum(0.0, spread - np.median(changes, axis=0)))
 
     def _judged(self, stamps: Stamps, external: Array) -> tuple[Mask, Array]:
         """Of external wrenches (K, 6): whether they are a push (K,), and the variance factor (K,).
@@ -298,8 +297,7 @@ class Fusion:
         sums = np.vstack([np.zeros(6), np.cumsum(values, axis=0)])
 
         def begins(span: float) -> Indices:
-            first: Indices = np.searchsorted(times, times[ends] - round(span * NANOSECONDS))
-            return first
+            return np.asarray(np.searchsorted(times, times[ends] - round(span * NANOSECONDS)))
 
         if self._closed >= WARM:
             for span, sigma in zip(SPANS, self._limits, strict=True):
@@ -362,8 +360,7 @@ class Fusion:
             return scatter
         change = np.mean([cell.change for cell in self._cells], axis=0) * len(self._cells)
         part = np.sum(change / units) / (len(self._cells) - 1) / _size(scatter, units)
-        mean: Array = scatter * min(1.0, max(part, 1.0 / self._cells[-1].instants))
-        return mean
+        return np.asarray(scatter * min(1.0, max(part, 1.0 / self._cells[-1].instants)))
 
     def _learn(self, H: Array, value: Array, noise: Array, known: Sequence[int] = ()) -> None:
         """Learn of the biases that H times them was measured, with a noise (6, 6).
@@ -396,16 +393,14 @@ def _noise(stamps: Stamps, values: Array) -> Array:
     """(6, 6) covariance of what is fast in values (K, 6): of differences of three instants."""
     lag = max(1, round(FAST * NANOSECONDS * (len(stamps) - 1) / float(stamps[-1] - stamps[0])))
     bends = values[2 * lag :] - 2.0 * values[lag:-lag] + values[: -2 * lag]
-    noise: Array = bends.T @ bends / 6.0 / max(len(bends), 1)
-    return noise
+    return np.asarray(bends.T @ bends / 6.0 / max(len(bends), 1))
 
 
 def _positive(covariance: Array, sigma: Array) -> Array:
     """What of a difference of covariances (6, 6) is positive, in units of sigma (6,)."""
     sizes, axes = np.linalg.eigh(covariance / np.outer(sigma, sigma))
     axes *= sigma[:, None] * np.sqrt(np.maximum(sizes, 0.0))
-    positive: Array = axes @ axes.T
-    return positive
+    return np.asarray(axes @ axes.T)
 
 
 def _squares(stamps: Stamps, force: Array) -> Array:

@@ -165,8 +165,7 @@ class _Finder:
             begins = np.flatnonzero(sizes)
             np.add.at(large, begins, 1)
             np.add.at(large, begins + rows, -1)
-        inside: Mask = np.cumsum(large[:count]) > 0
-        return inside
+        return np.asarray(np.cumsum(large[:count]) > 0)
 
     def forces(self) -> Iterator[ExternalForce]:
         """Those of all runs of such windows."""
@@ -253,16 +252,14 @@ def _shortest_half(values: Array) -> float:
 
 
 def _ratio(sums: Array, counts: Array) -> Array:
-    ratio: Array = np.einsum('ki,ki->k', sums, sums) / np.maximum(counts, 1)
-    return ratio
+    return np.asarray(np.einsum('ki,ki->k', sums, sums) / np.maximum(counts, 1))
 
 
 def _smoothed(time: Array, ends: Array, half_width: float) -> Array:
     """Rectangles h (…, T) between ends (…, 2) [s] through a kernel of a half-width [s]."""
     part = np.clip((time - ends[..., None]) / half_width, -1.0, 1.0)
     risen = 0.5 + part - 0.5 * part * np.abs(part)
-    shape: Array = risen[..., 0, :] - risen[..., 1, :]
-    return shape
+    return np.asarray(risen[..., 0, :] - risen[..., 1, :])
 
 
 def _without_outliers(values: Array) -> Array:

@@ -458,8 +458,7 @@ def enough_of(present: Flags) -> Flags:
 
     A publisher that repeats a few joints of another one adds nothing.
     """
-    enough: Flags = 2 * present.sum(axis=-1) >= present.shape[-1]
-    return enough
+    return np.asarray(2 * present.sum(axis=-1) >= present.shape[-1])
 
 
 @kernel

@@ -150,13 +150,11 @@ def quantised_second(weights: Array, step: float, travel: Array) -> Array:
     variance = np.einsum('i,gij,j->g', weights, covariance, weights)
     variance[-1] = np.sum(weights**2) / 12.0
     known = np.maximum(variance, 0.0)
-    found: Array = step**2 * np.interp(np.abs(travel) / step, grid, known)
-    return found
+    return np.asarray(step**2 * np.interp(np.abs(travel) / step, grid, known))
 
 
 def _ticks(reach: int, period: float) -> Stamps:
-    stamps: Stamps = np.arange(-reach, reach + 1) * nanoseconds(period)
-    return stamps
+    return np.asarray(np.arange(-reach, reach + 1) * nanoseconds(period))
 
 
 def array_covariance(
@@ -181,8 +179,7 @@ def array_covariance(
     by_gyro = np.zeros((len(angular_velocity), 9, 3))
     by_gyro[:, 3:6] = np.eye(3)
     by_gyro[:, [0, 1, 2, 6, 7, 8]] = _solution_by_gyro(array, angular_velocity)
-    covariance: Array = spread @ spread.T + gyroscope_sigma**2 * _squared(by_gyro)
-    return covariance
+    return np.asarray(spread @ spread.T + gyroscope_sigma**2 * _squared(by_gyro))
 
 
 def imu_covariance(
@@ -246,8 +243,7 @@ def mr_ad_covariance(
     wrenches, _ = mr_ad.of_states(moved[:, :width], units)
     after, before = wrenches.reshape(2, len(columns), len(states), -1)
     jacobian = np.moveaxis(0.5 / step * (after - before), 0, 2)
-    found: Array = jacobian @ covariance @ np.swapaxes(jacobian, 1, 2)
-    return found
+    return np.asarray(jacobian @ covariance @ np.swapaxes(jacobian, 1, 2))
 
 
 _STATES = 2048
@@ -306,8 +302,7 @@ def zmp_covariance(
     point = (np.cross(normal, wrench.moment) + height[:, 0] * wrench.force) / force[:, 0]
     by_force = height * np.eye(3) - point[:, :, None] * normal[:, None, :]
     jacobian = np.concatenate([by_force, skew(normal)], axis=2) / force
-    covariance: Array = jacobian @ wrench_covariance @ np.swapaxes(jacobian, 1, 2)
-    return covariance
+    return np.asarray(jacobian @ wrench_covariance @ np.swapaxes(jacobian, 1, 2))
 
 
 def _solution_by_gyro(array: AccelerometerArray, omega: Array) -> Array:
@@ -316,17 +311,14 @@ def _solution_by_gyro(array: AccelerometerArray, omega: Array) -> Array:
     for sensor in array.accelerometers:
         change = _centripetal_by_omega(omega, sensor.p_sensor_in_root)
         rows.append(sensor.axes_in_root @ change)
-    derivative: Array = -array.gain @ np.concatenate(rows, axis=1)
-    return derivative
+    return np.asarray(-array.gain @ np.concatenate(rows, axis=1))
 
 
 def _centripetal_by_omega(omega: Array, p: Array) -> Array:
     """(K, 3, 3) derivative of ω × (ω × p) = ω (ω·p) − p |ω|²."""
     along = (omega @ p)[:, None, None] * np.eye(3)
-    derivative: Array = along + omega[:, :, None] * p - 2.0 * p[:, None] * omega[:, None, :]
-    return derivative
+    return np.asarray(along + omega[:, :, None] * p - 2.0 * p[:, None] * omega[:, None, :])
 
 
 def _squared(matrices: Array) -> Array:
-    product: Array = matrices @ np.swapaxes(matrices, 1, 2)
-    return product
+    return np.asarray(matrices @ np.swapaxes(matrices, 1, 2))

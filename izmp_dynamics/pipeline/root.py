@@ -197,8 +197,7 @@ class RootStage(Stage):
             instants: (K,) decided [ns].
             moving: (K,) whether the joints move, so that an IMU that repeats itself is stuck.
         """
-        omega: Array = self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T
-        return omega
+        return np.asarray(self.imu.known(instants, moving)[:, :3] @ self.rig.imu.R.T)
 
     def _flush_gyro(self, final: bool = True) -> None:
         self._differentiate(self.imu.flush(final))

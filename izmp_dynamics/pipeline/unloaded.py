@@ -238,8 +238,7 @@ class UnloadedFeet:
         """(L, 6) what a sensor reads beyond what the mass below it takes, where that is known."""
         R, p = self.rig.model.frame_pose(self.rig.feet[k].sensor or '', seen.q[rows])
         excess = ContactWrench.from_array(seen.wrenches[rows, k]).seen_from(R, p).as_array()
-        known: Array = excess[np.isfinite(excess).all(axis=1)]
-        return known
+        return np.asarray(excess[np.isfinite(excess).all(axis=1)])
 
 
 def _last_run(stamps: Stamps, flags: Flags, reach: int) -> Indices:
@@ -252,5 +251,4 @@ def _last_run(stamps: Stamps, flags: Flags, reach: int) -> Indices:
 def _medians(values: Array, around: int) -> Array:
     """(K,) medians of each of K values with so many before and after it."""
     padded = np.pad(values, around, mode='symmetric')
-    medians: Array = np.median(sliding_window_view(padded, 2 * around + 1), axis=1)
-    return medians
+    return np.asarray(np.median(sliding_window_view(padded, 2 * around + 1), axis=1))

@@ -49,8 +49,7 @@ class Track:
     @property
     def valid(self) -> Flags:
         """(K,) whether there is a point at the instant; where False, `point` is NaN."""
-        valid: Flags = np.isfinite(self.point.sum(axis=1))
-        return valid
+        return np.asarray(np.isfinite(self.point.sum(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -318,8 +317,7 @@ class Evaluation:
 
     def in_nif(self, points: Array) -> Array:
         """Express `points` (K, …, 3) [m] of the root frame in nif."""
-        rotated: Array = np.einsum('kij,k...j->k...i', self.nif_R_root(), points)
-        return rotated
+        return np.asarray(np.einsum('kij,k...j->k...i', self.nif_R_root(), points))
 
     def in_world(self, points: Array) -> Array | None:
         """Express `points` (K, …, 3) [m] of the root frame in the world; None without it."""

@@ -66,8 +66,7 @@ class Topic:
         if self.rows is not None:
             return self.rows(results)
         finite = [np.isfinite(each).reshape(len(each), -1).all(axis=1) for each in values]
-        known: Flags = np.logical_and.reduce(finite)
-        return known
+        return np.asarray(np.logical_and.reduce(finite))
 
     def read(self, messages: RawMessages) -> tuple[Stamps, Array]:
         """Stamps (K,) [ns] and numbers (K, …), of all fields side by side, of a result's bag."""
@@ -222,8 +221,7 @@ def _alarm_stated(results: Evaluated) -> Flags:
     """Where the fall alarm is known; while it is raised, also where it is not."""
     fall = results.fall
     assert fall is not None
-    stated: Flags = np.isfinite(fall.probability) | fall.alarm
-    return stated
+    return np.asarray(np.isfinite(fall.probability) | fall.alarm)
 
 
 def _points(track: str, name: str) -> tuple[Topic, Topic]:

@@ -94,13 +94,11 @@ class Accelerometer:
     @property
     def axes_in_root(self) -> Array:
         """(k, 3) sensitive axes in the root frame."""
-        axes: Array = self.axes @ self.root_R_sensor.T
-        return axes
+        return np.asarray(self.axes @ self.root_R_sensor.T)
 
     def readings(self, vectors: Array) -> Array:
         """Return the (T, k) components along the sensitive axes of vectors (T, 3) [m/s²]."""
-        readings: Array = np.einsum('kj,...j->...k', self.axes, np.asarray(vectors, np.float64))
-        return readings
+        return np.asarray(np.einsum('kj,...j->...k', self.axes, np.asarray(vectors, np.float64)))
 
 
 _TOLERANCE = 1e-6

@@ -37,5 +37,4 @@ class JointKinematics(Record):
     @cached_property
     def moving(self) -> Mask:
         """(K,) whether any joint moves at all, or may do so."""
-        moving: Mask = (self.velocities != 0.0).any(axis=1)
-        return moving
+        return np.asarray((self.velocities != 0.0).any(axis=1))

@@ -358,8 +358,7 @@ def rotation_between(given: Array, wanted: Array) -> Array:
         (3, 3) rotation with which the given ones are closest to those wanted.
     """
     U, _, V = np.linalg.svd(wanted.T @ given)
-    rotation: Array = (U * [1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V
-    return rotation
+    return np.asarray((U * [1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V)
 
 
 def _mean_square(late: Array, early: Array, lag: int) -> float:

@@ -209,8 +209,7 @@ class SampleBuffer:
     def _exact(self, instant: int) -> Array | None:
         """(1, m) the sample of a single instant [ns], the usual case; None: see `pair`."""
         if instant == self.unconfirmed:
-            sample: Array = self.sample.copy()
-            return sample
+            return np.asarray(self.sample.copy())
         row = self._end - 1
         if instant != self.newest:
             row = self._start + int(self.stamps.searchsorted(instant))

@@ -76,8 +76,7 @@ def gain(frequency: npt.ArrayLike, half_width: float) -> Array:
         frequency: f [Hz].
         half_width: w of the triangle [s].
     """
-    amplitude: Array = np.sinc(np.asarray(frequency) * half_width) ** 2
-    return amplitude
+    return np.asarray(np.sinc(np.asarray(frequency) * half_width) ** 2)
 
 
 DIFFERENTIATED = ('joints', 'imu', 'segments')
