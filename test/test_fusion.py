@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from izmp_dynamics.estimation.fusion import CELL, Fused, Fusion, Seen, Unloaded
+from izmp_dynamics.estimation.fusion import CELL, Fused, Fusion, Seen, Swing
 
 WEIGHT, STEP = 270.0, CELL // 50
 SIGMA = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
@@ -40,7 +40,7 @@ def estimated(
         feet = np.stack([0.4 * contact, 0.6 * contact], axis=1) + OFFSETS
         feet[:, 0] += below
         scatter = np.diag((0.25 * SIGMA) ** 2)
-        seen = [Unloaded(k, OFFSETS[k], scatter, scatter / 10.0) for k in range(2)]
+        seen = [(k, Swing(OFFSETS[k], 0.5, False, scatter, scatter / 10.0, 0)) for k in range(2)]
         fusion.turn(NOISE, MAPS, seen if swings and cell % 4 == 1 else ())
         maps = np.tile(MAPS, (50, 1, 1, 1))
         for rows in (slice(None),) if split is None else (slice(k, k + 1) for k in range(50)):

@@ -119,20 +119,26 @@ class Seen(NamedTuple):
     maps: Array
 
 
-class Unloaded(NamedTuple):
-    """What the sensor of a foot read in a swing.
+@dataclass(frozen=True)
+class Swing:
+    """A foot in the air.
 
     Attributes:
-        foot: its number.
-        excess: (6,) in the frame of the sensor, without load [N, N·m].
-        scatter: (6, 6) covariance of the single readings.
-        noise: (6, 6) covariance of `excess`.
+        excess: (6,) median of what the sensor reads without load, corrected, in the axes of its
+            frame [N, N·m].
+        duration: time that it is the median of [s].
+        lasts: whether the foot is still in the air.
+        scatter: (6, 6) of the single readings about it.
+        noise: (6, 6) of the median, if errors are independent but for the filter.
+        end: the last instant of that time [ns].
     """
 
-    foot: int
     excess: Array
+    duration: float
+    lasts: bool
     scatter: Array
     noise: Array
+    end: int
 
 
 class _Rows(NamedTuple):
@@ -181,23 +187,24 @@ class Fusion:
         self._scattered = self._scatter()
         self._combine(np.tile(np.eye(6), (feet, 1, 1)))
 
-    def turn(self, predicted: Array, maps: Array, swings: Iterable[Unloaded]) -> None:
+    def turn(self, predicted: Array, maps: Array, swings: Iterable[tuple[int, Swing]]) -> None:
         """Learn from the instants since the last call, and begin another cell.
 
         Args:
             predicted: (12, 12) covariance now of MR-AD's contact wrench and of what the mass below
                 the sensors of the feet takes, by the noise of its sensors; NaN: not known.
             maps: (F, 6, 6) T_f now.
-            swings: that ended meanwhile.
+            swings: those that ended meanwhile, each with the number of its foot.
         """
         self._close()
-        for foot, excess, scatter, noise in swings:
+        for foot, swing in swings:
             rows = slice(6 * (1 + foot), 6 * (2 + foot))
             H = np.eye(len(self.bias))[rows]
             if foot in self._swings:
-                self._compare(excess - H @ self.bias, H @ self.spread @ H.T + noise)
-            self._swings[foot] = scatter
-            self._learn(H, excess, noise)
+                change = swing.excess - H @ self.bias
+                self._compare(change, H @ self.spread @ H.T + swing.noise)
+            self._swings[foot] = swing.scatter
+            self._learn(H, swing.excess, swing.noise)
         if self._closed and np.isfinite(predicted).all():  # live, no rate is known before
             self._predicted.append(predicted)
         if np.isfinite(maps).all():

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.estimation.fusion import Swing
 from izmp_dynamics.model.feet import Foot, FootWrench
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.nodes.parameters import result_topic
 from izmp_dynamics.nodes.topic_node import TopicNode
 from izmp_dynamics.pipeline.rig import Rig
-from izmp_dynamics.pipeline.unloaded import LOADED, Stance, Swing, UnloadedFeet
+from izmp_dynamics.pipeline.unloaded import LOADED, Stance, UnloadedFeet
 from izmp_dynamics.signals.correction import offset_without
 from izmp_dynamics.stability.clearance import CLEARANCE_WITH_FORCES
 

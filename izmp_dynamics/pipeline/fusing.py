@@ -8,7 +8,7 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array, skew
 from izmp_dynamics.dynamics.mr_ad import MrAd
-from izmp_dynamics.estimation.fusion import CELL, Fused, Fusion, Seen, Unloaded
+from izmp_dynamics.estimation.fusion import CELL, Fused, Fusion, Seen, Swing
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.rig import Rig
@@ -84,14 +84,14 @@ class FusionStage:
             maps[:, k, 3:, :3] = skew(p) @ R
         return maps
 
-    def _swings(self) -> Iterator[Unloaded]:
+    def _swings(self) -> Iterator[tuple[int, Swing]]:
         """Those that ended since the last call."""
         self._unloaded.find()
         for k, foot in enumerate(self.rig.feet):
             swing = self._unloaded.swings.get(foot.name)
             if swing is not None and not swing.lasts and swing.end > self._ends[foot.name]:
                 self._ends[foot.name] = swing.end
-                yield Unloaded(k, swing.excess, swing.scatter, swing.noise)
+                yield k, swing
 
 
 class _WithFeet(MrAd):

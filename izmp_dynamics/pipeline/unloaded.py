@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
+from izmp_dynamics.estimation.fusion import Swing
 from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.signals.buffer import reach_of
@@ -74,28 +75,6 @@ class FeetSeen(Record):
     force: Array
     soles: Soles
     wrenches: Array
-
-
-@dataclass(frozen=True)
-class Swing:
-    """A foot in the air.
-
-    Attributes:
-        excess: (6,) median of what the sensor reads without load, corrected, in the axes of its
-            frame [N, N·m].
-        duration: time that it is the median of [s].
-        lasts: whether the foot is still in the air.
-        scatter: (6, 6) of the single readings about it.
-        noise: (6, 6) of the median, if errors are independent but for the filter.
-        end: the last instant of that time [ns].
-    """
-
-    excess: Array
-    duration: float
-    lasts: bool
-    scatter: Array
-    noise: Array
-    end: int
 
 
 @dataclass(frozen=True)
