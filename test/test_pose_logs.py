@@ -315,7 +315,7 @@ def known(rig, source, stuck, moving=True):
     stage = WorldStage(
         rig, Streams(rig.robot, periods={'position': 0.01, 'imu': 0.01}), source, imu
     )
-    stage.push_orientation(samples(4, 'orientation' in stuck))
+    stage.orientation.stream.push(samples(4, 'orientation' in stuck))
     stage.push_position(samples(3, 'position' in stuck))
     stage.flush()
     instants = STAMPS[2:-2]

@@ -19,7 +19,6 @@ from izmp_dynamics.pipeline.limits import LARGEST_POSE
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.pipeline.world import WorldState
 from izmp_dynamics.sensing.joint_kinematics import JointKinematics
-from izmp_dynamics.signals.samples import Samples
 from izmp_dynamics.signals.stage import Stage, Streams
 from izmp_dynamics.signals.stream import SampleStream
 from izmp_dynamics.stability.clearance import is_point
@@ -171,11 +170,6 @@ class GroundStage(Stage):
         self.parts = tuple(self.imus.values())
         self._has_points = any(is_point(foot.polygon) for foot in rig.feet)
         super().__init__(() if self.pose is None else (self.pose,), streams.patience)
-
-    def push_pose(self, samples: Samples) -> None:
-        """Take poses (T, 7) of the ground, in the frame that its messages name."""
-        if self.pose is not None:
-            self.pose.push(samples)
 
     def normals(self, joints: JointKinematics, world: WorldState) -> Array | None:
         """(K, 3) normal of the ground under points, where it is not for these to say."""

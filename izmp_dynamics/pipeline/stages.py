@@ -203,7 +203,8 @@ class Stages:
             entrances['orientation'] = (world, self._push_orientation)
             entrances['position'] = (world, self._push_position)
         if 'verdict' in computes:
-            entrances['ground'] = (ground, ground.push_pose)
+            if ground.pose is not None:
+                entrances['ground'] = (ground, ground.pose.push)
             if self.feet.efforts is not None:
                 entrances['efforts'] = (self.feet, self.feet.push_efforts)
             for stream in self.feet.sensors.values():
@@ -220,7 +221,7 @@ class Stages:
         self._instants(self.joints.give(samples))
 
     def _push_orientation(self, samples: Samples) -> None:
-        self.world.push_orientation(samples)
+        self.world.orientation.stream.push(samples)
         if self._pose_imu is not None:
             self._push_derived(self._pose_imu.push_orientation(samples))
 

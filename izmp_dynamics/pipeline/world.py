@@ -181,10 +181,6 @@ class WorldStage(Stage):
         self._fixes = Samples.empty(3)
         self._oriented = True
 
-    def push_orientation(self, samples: Samples) -> None:
-        """Take quaternions (T, 4), x y z w, of the sensor that is the source."""
-        self.orientation.stream.push(samples)
-
     def push_position(self, samples: Samples) -> None:
         """Take fixes (T, 3) [m]."""
         if self.position is not None and len(samples):
