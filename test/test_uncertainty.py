@@ -8,7 +8,7 @@ import pytest
 from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.method import Filter
 from izmp_dynamics.pipeline.evaluator import Evaluator
-from izmp_dynamics.pipeline.root import accelerometer_array
+from izmp_dynamics.pipeline.root import RootStage
 from izmp_dynamics.pipeline.uncertainty import (
     SampleNoise,
     _root_covariance,
@@ -17,6 +17,7 @@ from izmp_dynamics.pipeline.uncertainty import (
 )
 from izmp_dynamics.sensing.noise import degrees, micro_g
 from izmp_dynamics.signals.samples import Samples
+from izmp_dynamics.signals.stage import Streams
 from izmp_lab.simulation.scenarios import simulate_walk
 from izmp_lab.walking.walk_parameters import WalkParameters
 
@@ -144,11 +145,12 @@ def test_each_accelerometer_has_the_noise_of_its_own_rate(recorded, half_width):
     _, recording, _ = recorded
     robot = dataclasses.replace(recording.rig.robot, filter=Filter(half_width=half_width))
     rig, still = dataclasses.replace(recording.rig, robot=robot), np.zeros((1, 3))
-    array, periods = accelerometer_array(rig), [0.002, 0.008, 0.008, 0.001]
+    stage, periods = RootStage(rig, Streams(robot)), [0.002, 0.008, 0.008, 0.001]
+    array = stage.array
 
     def covariance(periods):
         noise = SampleNoise.of(robot, periods, rig.model.dof)
-        return _root_covariance(rig, periods, array, still, noise, half_width)[0]
+        return _root_covariance(stage, periods, still, noise, half_width)[0]
 
     predicted = covariance(periods)[np.ix_(FORCE_AND_ALPHA, FORCE_AND_ALPHA)]
     if half_width is not None:
