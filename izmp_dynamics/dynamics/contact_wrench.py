@@ -6,10 +6,6 @@ The net wrench that the environment exerts on the robot, gravity excepted:
 
 about the origin of the frame in which it is expressed. A ZMP follows from it in the same way,
 for every method (`stability.zmp`).
-
-The external wrench is that of the motion (MR-AD) less the measured one: MR-AD gives the sum of all
-contacts, the feet's sensors those with the ground. The difference is a push, a wall, a hand, or an
-error of model and sensors, which is always present.
 """
 
 from dataclasses import dataclass
@@ -72,14 +68,3 @@ class ContactWrench(Record):
         """
         weight = mass * gravity
         return ContactWrench(self.force + weight, self.moment + cross(com, weight))
-
-
-def external_wrench(moved: ContactWrench, measured: ContactWrench) -> ContactWrench:
-    """Return the external wrench.
-
-    Args:
-        moved: (T,) contact wrench that the motion needs, by MR-AD.
-        measured: (T,) that of all feet, with the mass below their sensors accounted for; about
-            the same point in the same axes.
-    """
-    return ContactWrench(moved.force - measured.force, moved.moment - measured.moment)

@@ -14,7 +14,7 @@ import numpy as np
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.base.conventions import Array, Flags, Stamps, finite_rows
 from izmp_dynamics.base.rotations import quaternions_of_matrices, rotated_back
-from izmp_dynamics.dynamics.contact_wrench import ContactWrench, external_wrench
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.estimation.push import points_on_lines
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
@@ -92,16 +92,16 @@ def pose_with_covariance(position: Array, covariance: Array) -> Array:
 def external_of(results: Evaluated, rig: Rig) -> Array | None:
     """Return what acted on the robot besides the ground.
 
+    It is the contact wrench of the motion (MR-AD), the sum of all contacts, less that of the feet's
+    sensors: a push, a wall, a hand, or an error of model and sensors, which is always present.
+
     Returns:
         (K, 6) about the root origin in root axes, NaN where it is not known; None unless every
         foot measures its whole wrench.
     """
     if 'cop' not in results.wrenches or any(foot.normal_only for foot in rig.feet):
         return None
-    moved, measured = (
-        ContactWrench.from_array(results.wrenches[name]) for name in ('mr_ad', 'cop')
-    )
-    return external_wrench(moved, measured).as_array()
+    return results.wrenches['mr_ad'] - results.wrenches['cop']
 
 
 def foot_wrenches(results: Evaluated) -> Array:

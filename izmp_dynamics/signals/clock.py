@@ -56,9 +56,12 @@ class ClockGate:
         self._ahead_for = 0
 
     @property
-    def held_for(self) -> float:
-        """Time that the samples span which are held [s]."""
-        return 0.0 if self.held is None else float(np.ptp(self.held.stamps)) / NANOSECONDS
+    def is_overdue(self) -> bool:
+        """Whether a clock that was set back has waited for the others long enough."""
+        if self.held is None:
+            return False
+        longest = NANOSECONDS * LONGEST_WAIT
+        return len(self.held) > MOST_HELD or bool(np.ptp(self.held.stamps) > longest)
 
     def admit(self, samples: Samples) -> Samples:
         """Take samples in the order of arrival; return those of the present time."""
@@ -152,12 +155,6 @@ def _steady(stamps: Stamps, newest: int) -> tuple[bool, int]:
     return True, newest
 
 
-def _is_overdue(gate: ClockGate) -> bool:
-    """Whether a clock that was set back has waited for the others long enough."""
-    held = 0 if gate.held is None else len(gate.held.stamps)
-    return gate.held_for > LONGEST_WAIT or held > MOST_HELD
-
-
 class Clocks:
     """The clocks of all topics of a robot; that of the joints leads, as theirs are the instants.
 
@@ -190,7 +187,7 @@ class Clocks:
         leading = self.gates.get(self.leading)
         if leading is None or not leading.turned:
             return False
-        return _is_overdue(leading) or not self._behind(leading)
+        return leading.is_overdue or not self._behind(leading)
 
     @property
     def turned(self) -> tuple[str, ...]:
@@ -206,7 +203,7 @@ class Clocks:
         return [
             name
             for name, gate in self.gates.items()
-            if gate.turned and (leading is None or _is_overdue(gate))
+            if gate.turned and (leading is None or gate.is_overdue)
         ]
 
     def begin_new_time(self) -> dict[str, Samples]:
