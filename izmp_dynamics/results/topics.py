@@ -92,7 +92,7 @@ def pose_with_covariance(position: Array, covariance: Array) -> Array:
 def external_of(results: Evaluated, rig: Rig) -> Array | None:
     """Return what acted on the robot besides the ground.
 
-    It is the contact wrench of the motion (MR-AD), the sum of all contacts, less that of the feet's
+    It is the contact wrench of the motion (MR-AD), of all contacts, less that of the feet's
     sensors: a push, a wall, a hand, or an error of model and sensors, which is always present.
 
     Returns:
