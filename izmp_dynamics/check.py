@@ -15,12 +15,7 @@ from izmp_dynamics.bags.table_file import ROW, TIME
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding, one_per_cause, sorted_by_level
 from izmp_dynamics.base.kernel import announced_compilation
-from izmp_dynamics.diagnosis.filter_choice import (
-    Trial,
-    adopt,
-    filter_findings,
-    propose_filter,
-)
+from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter, filter_findings
 from izmp_dynamics.diagnosis.forces import agreement_findings, feet_findings, motion_findings
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.legs import legs_findings
@@ -103,8 +98,7 @@ def check(
         try:
             recording = Recording(bag, robot, model)
             trial = Trial(recording)
-            proposed = propose_filter(trial)
-            adopt(proposed, recording)
+            proposed = chosen_filter(trial, though_stated=True)
             late = adopt_delay(trial)
             findings += recording.missing
             evaluator, collector = make_evaluator(recording), Collector(recording)

@@ -16,7 +16,7 @@ from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.kernel import announced_compilation
-from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter, stated
+from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
 from izmp_dynamics.diagnosis.model import model_findings
 from izmp_dynamics.diagnosis.signals import (
@@ -201,7 +201,8 @@ def _evaluated(
         evaluator,
         notes=notes,
         doubts=[*model_findings(recording.model, recording.robot), *recording.missing, *found],
-        stages={'angular_acceleration.used': evaluator.root.method, **stated(choice)},
+        stages={'angular_acceleration.used': evaluator.root.method}
+        | ({'filter.chosen': choice.text} if choice else {}),
         outages=outages(recording, evaluator),
     )
     nothing = nothing_came_out(recording, evaluation)

@@ -162,17 +162,22 @@ class Trial:
         return evaluator, Evaluated.joined(parts) if parts else None, measured
 
 
-def chosen_filter(trial: Trial) -> FilterChoice | None:
-    """Choose the filter of a recording and set it, if the robot file leaves the choice open.
+def chosen_filter(trial: Trial, though_stated: bool = False) -> FilterChoice | None:
+    """Choose the filter of a recording, and set it if the robot file leaves the choice open.
+
+    Args:
+        trial: of the recording.
+        though_stated: whether one is proposed, too, where the robot file states it.
 
     Returns:
         The choice; None if the robot file states a filter, or if nothing can be predicted
         (without feet there is no IZMP).
     """
-    if not _is_open(trial.recording.robot):
-        return None
-    choice = propose_filter(trial)
-    adopt(choice, trial.recording)
+    stated = trial.recording.robot.filter
+    is_open = stated.method == 'auto' and stated.half_width is None
+    choice = propose_filter(trial) if is_open or though_stated else None
+    if choice is not None and is_open:
+        trial.recording.set_half_width(choice.half_width)
     return choice
 
 
@@ -182,12 +187,6 @@ def with_filter(bag: str | PathLike[str], robot: RobotFile, model: RobotModel) -
         recording = Recording(reader, robot, model)
         chosen_filter(Trial(recording))
         return recording.robot.filter
-
-
-def adopt(choice: FilterChoice | None, recording: Recording) -> None:
-    """Set the chosen filter, if the robot file leaves the choice open."""
-    if choice is not None and _is_open(recording.robot):
-        recording.set_half_width(choice.half_width)
 
 
 def filter_findings(choice: FilterChoice | None) -> Iterator[Finding]:
@@ -200,11 +199,6 @@ def filter_findings(choice: FilterChoice | None) -> Iterator[Finding]:
             else ''
         )
         yield Finding('filter', 'note', choice.text, remedy)
-
-
-def stated(choice: FilterChoice | None) -> dict[str, str]:
-    """The choice as a parameter of the report; none if there was none to make."""
-    return {} if choice is None else {'filter.chosen': choice.text}
 
 
 def propose_filter(trial: Trial) -> FilterChoice | None:
@@ -343,11 +337,6 @@ def _scatter(
     of_point = point_covariance(some, of_wrench)
     of_point = of_point[np.isfinite(of_point).all(axis=(1, 2))]
     return float(np.sqrt(max(np.median(np.linalg.eigvalsh(of_point)[:, -1]), 0.0)))
-
-
-def _is_open(robot: RobotFile) -> bool:
-    stated = robot.filter.half_width is not None
-    return robot.filter.method == 'auto' and not stated
 
 
 def _slowest(recording: Recording) -> float:

@@ -11,6 +11,7 @@ the results.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -18,9 +19,7 @@ from izmp_dynamics.base.conventions import Array, Stamps, finite_rows, seconds
 from izmp_dynamics.diagnosis.filter_choice import Trial, later
 from izmp_dynamics.diagnosis.forces import DELAYS, LATE_GAP
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
-from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluated import Evaluated
-from izmp_dynamics.pipeline.rig import FootRig
 from izmp_dynamics.signals.matched_filter import matched_means
 from izmp_dynamics.stability.support_polygon import plane_axes
 from izmp_dynamics.stability.zmp import zero_moment_points
@@ -102,9 +101,10 @@ def adopt_delay(trial: Trial) -> LateForces | None:
     """
     recording = trial.recording
     robot, feet = recording.robot, recording.rig.feet
-    if recording.only_ir_md or _states_delay(robot):
-        return None
-    if not feet or not all(_measures(foot) for foot in feet):
+    lags = ((each.wrench.delay, each.wrench.time_constant) for each in robot.feet if each.wrench)
+    stated = any(lag is not None for lag in (robot.imu.delay, *chain.from_iterable(lags)))
+    six_axes = all(foot.sensor is not None and not foot.normal_only for foot in feet)
+    if recording.only_ir_md or stated or not feet or not six_axes:
         return None
     found = late_forces(trial, robot.filter.half_width, robot.pairing.max_gap)
     if found is not None:
@@ -260,13 +260,3 @@ def _least(values: Array, costs: Array) -> float:
     before, at, after = costs[k - 1 : k + 2]
     shift = 0.5 * (before - after) / (before - 2.0 * at + after)
     return float(values[k] + shift * (values[1] - values[0]))
-
-
-def _measures(foot: FootRig) -> bool:
-    return foot.sensor is not None and not foot.normal_only
-
-
-def _states_delay(robot: RobotFile) -> bool:
-    wrenches = [foot.wrench for foot in robot.feet if foot.wrench is not None]
-    stated = (each for wrench in wrenches for each in (wrench.delay, wrench.time_constant))
-    return any(delay is not None for delay in (robot.imu.delay, *stated))

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.faults import Fault
 from izmp_dynamics.base.finding import Finding
-from izmp_dynamics.base.robust import mean
+from izmp_dynamics.base.robust import lowest, mean
 from izmp_dynamics.results.evaluation import Evaluation, SignalHealth
 from izmp_dynamics.verdict.events.event import Event
 from izmp_dynamics.verdict.events.fall import FallAlarmStatistics, fall_alarm
@@ -129,7 +128,7 @@ def summarise(scene: Scene, gap: Gap | None = None) -> Summary:
     case = Case(scene, tracks, forces, doubts)
     verdict = judge(case)
     judged = tracks.get(verdict.judged_by or '')
-    largest_tilt, tilt_time = _largest(scene.timeline.time, scene.tilt)
+    row = lowest(-scene.tilt)
     stamps = evaluation.stamps
     events = find_events(case, verdict)
     falls = [(event.begin, event.end) for event in events if event.kind == 'fall']
@@ -161,8 +160,8 @@ def summarise(scene: Scene, gap: Gap | None = None) -> Summary:
             for foot in evaluation.feet
         ),
         external_forces=forces,
-        largest_tilt=largest_tilt,
-        largest_tilt_time=tilt_time,
+        largest_tilt=np.nan if row is None else float(scene.tilt[row]),
+        largest_tilt_time=np.nan if row is None else float(scene.timeline.time[row]),
         fall_alarm=fall_alarm(scene, events, doubts),
         events=events,
         findings=find(case, judged, falls),
@@ -172,14 +171,6 @@ def summarise(scene: Scene, gap: Gap | None = None) -> Summary:
         parameters=dict(evaluation.parameters),
         hashes=dict(evaluation.hashes),
     )
-
-
-def _largest(time: Array, values: Array) -> tuple[float, float]:
-    """The largest of (K,) values and when it is; NaN without any."""
-    if not np.isfinite(values).any():
-        return np.nan, np.nan
-    k = int(np.nanargmax(values))
-    return float(values[k]), float(time[k])
 
 
 def summary_of(evaluation: Evaluation) -> Summary:
