@@ -411,8 +411,7 @@ class _MeasuredNoise:
         """(width,) mean over the spans in which it could be measured; NaN if in none."""
         spans = np.reshape(self._variances.get(name, []), (-1, width))
         count = np.isfinite(spans).sum(axis=0)
-        mean: Array = np.nansum(spans, axis=0) / np.where(count, count, np.nan)
-        return mean
+        return np.asarray(np.nansum(spans, axis=0) / np.where(count, count, np.nan))
 
 
 def _mm(metres: float) -> str:

@@ -228,8 +228,7 @@ def _must_carry(evaluation: Evaluation, foot: Foot) -> Flags:
     )
     beyond = heavy & counts & (without < -BEYOND) & (with_it > 0.0)
     most = np.count_nonzero(beyond) > 0.5 * np.count_nonzero(heavy)
-    found: Flags = alone | (beyond & most)
-    return found
+    return np.asarray(alone | (beyond & most))
 
 
 def _pulls_all_along(foot: Foot, share: float) -> bool:

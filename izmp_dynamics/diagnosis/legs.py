@@ -347,8 +347,7 @@ def in_air(evaluation: Evaluation, foot: Foot) -> Flags:
                 above &= height > CLEARANCE_BY_JOINTS
         return above
 
-    found: Flags = evaluation.columns.by_blocks(len(evaluation.stamps), above_all)
-    return found
+    return np.asarray(evaluation.columns.by_blocks(len(evaluation.stamps), above_all))
 
 
 def _load_follows(evaluation: Evaluation, one: Foot, other: Foot, stands: Flags | slice) -> float:

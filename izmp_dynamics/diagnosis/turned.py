@@ -119,5 +119,4 @@ def _bend_over_feet(evaluation: Evaluation, rows: slice, n: int) -> Array:
         total += np.where(stands[:, None], bend, 0.0)
         count += stands
     with np.errstate(invalid='ignore', divide='ignore'):
-        found: Array = total / count[:, None]
-    return found
+        return np.asarray(total / count[:, None])

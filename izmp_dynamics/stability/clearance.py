@@ -66,8 +66,7 @@ def lowest_above(corners: Array, point: Array, normal: Array) -> Array:
         point: (T, 3) on the plane [m], e.g. the origin of another sole.
         normal: (T, 3) unit normal of the plane, e.g. the z axis of that sole.
     """
-    heights: Array = np.einsum('tvi,ti->tv', corners - point[:, None], normal).min(axis=1)
-    return heights
+    return np.asarray(np.einsum('tvi,ti->tv', corners - point[:, None], normal).min(axis=1))
 
 
 def clearances(soles: Sequence[PlacedSole]) -> Array:

@@ -169,8 +169,7 @@ class GroundFrame(Record):
 
     def points(self, points: Array) -> Array:
         """Express points (T, 3) [m] of the root frame in this frame."""
-        seen: Array = np.einsum('tji,tj->ti', self.R, points - self.p)
-        return seen
+        return np.asarray(np.einsum('tji,tj->ti', self.R, points - self.p))
 
 
 def plane_under(soles: Soles, foot: Indices) -> GroundPlane:
@@ -359,5 +358,4 @@ def _lowest(corners: Array, foot: Indices, up: Array, heights: Array) -> None:
 
 
 def _along(points: Array, direction: Array) -> Array:
-    projected: Array = np.einsum('tvj,tj->tv', points, direction)
-    return projected
+    return np.asarray(np.einsum('tvj,tj->tv', points, direction))

@@ -80,8 +80,7 @@ def from_edge(polygon: Array, point: Array) -> Array:
     side = np.roll(polygon, -1, axis=0) - polygon
     along = np.sum((point - polygon) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-12)
     ways = point - polygon - np.clip(along, 0.0, 1.0)[:, None] * side
-    nearest: Array = ways[np.argmin(np.linalg.norm(ways, axis=1))]
-    return nearest
+    return np.asarray(ways[np.argmin(np.linalg.norm(ways, axis=1))])
 
 
 def margins(

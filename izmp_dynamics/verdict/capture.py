@@ -80,8 +80,7 @@ def _velocity(time: Array, position: Array, fixed: Array, m: int) -> Array:
     yaw = fixed[:, 0] * change[:, 1] - fixed[:, 1] * change[:, 0]
     yaw = yaw / np.einsum('ki,ki->k', fixed, fixed)  # of the sole, seen from the axes
     across = np.column_stack([-position[:, 1], position[:, 0]])
-    velocity: Array = slope(time, position, m) - yaw[:, None] * across
-    return velocity
+    return np.asarray(slope(time, position, m) - yaw[:, None] * across)
 
 
 def half_width(scene: Scene) -> int:
@@ -105,8 +104,7 @@ def slope(time: Array, values: Array, m: int) -> Array:
     after = np.minimum(np.arange(len(time)) + m, len(time) - 1)
     before = np.maximum(np.arange(len(time)) - m, 0)
     span = (time[after] - time[before]).reshape(-1, *[1] * (values.ndim - 1))
-    derivative: Array = (values[after] - values[before]) / span
-    return derivative
+    return np.asarray((values[after] - values[before]) / span)
 
 
 @dataclass(frozen=True)

@@ -227,8 +227,7 @@ class Background:
         """Mahalanobis distance (K,) of values (K, d)."""
         off = values - self.centre
         solved = np.linalg.solve(self.covariance, off.T)
-        sizes: Array = np.sqrt(np.einsum('ki,ik->k', off, solved))
-        return sizes
+        return np.asarray(np.sqrt(np.einsum('ki,ik->k', off, solved)))
 
 
 def running_mean(values: Array, count: int) -> Array:
@@ -427,8 +426,7 @@ def _standing_out(
 
     def gap(rows: slice) -> Array:
         off = scene.level(point[rows] - cop[rows], rows)
-        level: Array = np.where(both[rows, None], off, np.nan)
-        return level
+        return np.asarray(np.where(both[rows, None], off, np.nan))
 
     events = list(zip(*(edges.tolist() for edges in runs), strict=True))
     gaps = scene.columns.by_blocks(len(both), gap)

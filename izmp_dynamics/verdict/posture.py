@@ -94,8 +94,7 @@ class Posture(Support):
         at = np.arange(rows.start, rows.stop)
         before, after = np.maximum(at - n, 0), np.minimum(at + n, max(self.count - 1, 0))
         way, lasts = com[after] - com[before], np.maximum(time[after] - time[before], 1e-6)
-        found: Array = np.einsum('ki,ki->k', way, way) / lasts**2
-        return found
+        return np.asarray(np.einsum('ki,ki->k', way, way) / lasts**2)
 
     @cached_property
     def motion(self) -> Array:
@@ -109,8 +108,7 @@ class Posture(Support):
         stop = np.searchsorted(time, time + _ABOUT, side='right')
         total, count = running_sum(np.where(known, squares, 0.0)), running_sum(known)
         with np.errstate(invalid='ignore', divide='ignore'):
-            speed: Array = np.sqrt((total[stop] - total[first]) / (count[stop] - count[first]))
-        return speed
+            return np.asarray(np.sqrt((total[stop] - total[first]) / (count[stop] - count[first])))
 
     @cached_property
     def _standing(self) -> Indices:

@@ -269,8 +269,7 @@ def _above_feet(lines: list[_Line], height: float) -> Mask:
     """
     reach = [min(AT_FEET * height + 2.0 * sigma, 0.5 * height) for _, sigma in lines]
     off = [abs(point[2] + height) for point, _ in lines]
-    above: Mask = ~(np.array(off) < reach)
-    return above
+    return np.asarray(~(np.array(off) < reach))
 
 
 def _lines(force: Array, moment: Array, events: list[tuple[int, int]]) -> Iterator[_Line]:

@@ -69,13 +69,11 @@ class GroundFixed:
 
     def place(self, points: Array, rows: slice | Indices) -> Array:
         """Bring points (S, 3) at the instants `rows` from the root frame to this one."""
-        placed: Array = rotated(self.R[rows], points) + self.p[rows]
-        return placed
+        return np.asarray(rotated(self.R[rows], points) + self.p[rows])
 
     def into_root(self, points: Array, rows: slice | Indices) -> Array:
         """Bring points (S, 3) at the instants `rows` from this frame to the root frame."""
-        seen: Array = rotated_back(self.R[rows], points - self.p[rows])
-        return seen
+        return np.asarray(rotated_back(self.R[rows], points - self.p[rows]))
 
 
 @dataclass(frozen=True)
@@ -284,8 +282,7 @@ class Scene(Posture):
             mean = np.stack([axis[rows] for axis in means], axis=1)
             return np.where(full[rows, None], ground.into_root(mean, rows), np.nan)
 
-        point: Array = by_blocks(self.count, seen)
-        return point
+        return np.asarray(by_blocks(self.count, seen))
 
     def _window(self, width: float) -> tuple[Indices, Indices]:
         """First and one-past-last row of those within half of `width` [s] that share the frame."""
@@ -362,5 +359,4 @@ class Scene(Posture):
 
     def judged_margin(self, name: str) -> Array:
         """(K,) margin of the averaged point [m]; NaN where the track does not count."""
-        margin: Array = np.where(self.judged[name], self.averaged[name].margin, np.nan)
-        return margin
+        return np.asarray(np.where(self.judged[name], self.averaged[name].margin, np.nan))

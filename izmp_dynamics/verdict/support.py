@@ -66,13 +66,11 @@ class Support:
 
     def level(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame, at the instants `rows`, to nif: (S, 2) x, y."""
-        seen: Array = rotated(self.evaluation.nif_R_root(rows)[:, :2], vectors)
-        return seen
+        return np.asarray(rotated(self.evaluation.nif_R_root(rows)[:, :2], vectors))
 
     def seen_ahead(self, vectors: Array, rows: slice | Indices) -> Array:
         """Bring vectors (S, 3) of the root frame to forward, left and up: (S, 3)."""
-        seen: Array = rotated(self._ahead_R_nif @ self.evaluation.nif_R_root(rows), vectors)
-        return seen
+        return np.asarray(rotated(self._ahead_R_nif @ self.evaluation.nif_R_root(rows), vectors))
 
     def seen_upright(self, vectors: Array, rows: slice) -> Array:
         """The same, up against gravity where that is known: a falling robot tilts its soles."""
@@ -80,8 +78,7 @@ class Support:
         if up is not None:
             normal = np.where(finite_rows(up[rows])[:, None], up[rows], normal)
         level_R_root = np.concatenate([plane_axes(normal), normal[:, None]], axis=1)
-        seen: Array = rotated(self._ahead_R_nif @ level_R_root, vectors)
-        return seen
+        return np.asarray(rotated(self._ahead_R_nif @ level_R_root, vectors))
 
     @cached_property
     def _ahead_R_nif(self) -> Array:
@@ -112,8 +109,7 @@ class Support:
     def apart(self, first: str, second: str) -> Array:
         """(K,) distance of the points of two tracks on the ground [m]."""
         (x, y), (other_x, other_y) = self.points[first].T, self.points[second].T
-        apart: Array = np.hypot(x - other_x, y - other_y)
-        return apart
+        return np.asarray(np.hypot(x - other_x, y - other_y))
 
     @by_rows
     def normal_forces(self, rows: slice) -> dict[str, Array]:
@@ -129,23 +125,20 @@ class Support:
         """(K,) sum of the feet's measured normal forces [N]; NaN unless every foot measures."""
         forces = [foot.normal_force for foot in self.evaluation.feet]
         if forces and all(np.isfinite(force).any() for force in forces):
-            total: Array = np.sum(forces, axis=0)
-            return total
+            return np.asarray(np.sum(forces, axis=0))
         return self.normal_forces.get('cop', np.full(self.count, np.nan))
 
     def soles_in_nif(self, foot: Foot, instants: Indices) -> Array:
         """Corners of the foot's sole at `instants` (S,): (S, V, 2) in nif [m]."""
         soles = self.columns.take(foot.sole, instants)
         axes = self.evaluation.nif_R_root(instants)[:, :2]
-        corners: Array = np.einsum('kij,kvj->kvi', axes, soles)
-        return corners
+        return np.asarray(np.einsum('kij,kvj->kvi', axes, soles))
 
     def sampled(self, rows: Indices, count: int = SAMPLES) -> Indices:
         """Pick at most `count` of some rows, evenly."""
         if len(rows) <= count:
             return rows
-        sampled: Indices = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)]
-        return sampled
+        return np.asarray(rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)])
 
     @cached_property
     def spans_area(self) -> Mask:
@@ -153,8 +146,7 @@ class Support:
         corners = np.zeros(self.count, dtype=np.int64)
         for foot in self.evaluation.feet:
             corners += foot.sole.shape[1] * foot.loaded
-        spans: Mask = corners >= 3
-        return spans
+        return np.asarray(corners >= 3)
 
     @cached_property
     def in_flight(self) -> Mask:
@@ -310,8 +302,7 @@ def overlap_depth(one: Array, other: Array) -> Array:
     )
     a, b = (np.einsum('svi,sei->sev', polygon, across) for polygon in (one, other))
     depth = np.minimum(a.max(axis=-1) - b.min(axis=-1), b.max(axis=-1) - a.min(axis=-1))
-    smallest: Array = np.where(there, depth, np.inf).min(axis=-1)
-    return smallest
+    return np.asarray(np.where(there, depth, np.inf).min(axis=-1))
 
 
 def smallest_width(corners: Array) -> Array:
@@ -323,8 +314,7 @@ def smallest_width(corners: Array) -> Array:
     across, there = _across_edges(corners)
     along = np.einsum('sci,sei->sce', corners, np.where(there[..., None], across, np.nan))
     width = np.fmax.reduce(along, axis=1) - np.fmin.reduce(along, axis=1)
-    smallest: Array = np.fmin.reduce(width, axis=1)
-    return smallest
+    return np.asarray(np.fmin.reduce(width, axis=1))
 
 
 def _across_edges(corners: Array) -> tuple[Array, Mask]:

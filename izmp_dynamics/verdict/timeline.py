@@ -110,8 +110,7 @@ class Timeline:
         held = running_sum(self.span * mask)
         start = np.searchsorted(self.time, self.time - WINDOW / 2, side='left')
         stop = np.searchsorted(self.time, self.time + WINDOW / 2, side='right')
-        enough: Mask = held[stop] - held[start] >= WINDOW / 2 - 1e-9
-        return enough
+        return np.asarray(held[stop] - held[start] >= WINDOW / 2 - 1e-9)
 
 
 def running_sum(values: npt.NDArray[np.generic]) -> Array:

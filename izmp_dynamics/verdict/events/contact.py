@@ -54,8 +54,7 @@ def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
 
 
 def _is_known(sole: Array, rows: slice) -> Mask:
-    known: Mask = np.isfinite(sole[rows].sum(axis=(1, 2)))
-    return known
+    return np.asarray(np.isfinite(sole[rows].sum(axis=(1, 2))))
 
 
 def steps(contacts: Sequence[Contact], timeline: Timeline) -> Iterator[Event]:
