@@ -128,11 +128,10 @@ class ExternalForces:
 
     def about(self, scene: Scene) -> Mask:
         """(K,) instants within the tipping time constant of a push: no background of errors."""
-        time, reach = scene.timeline.time, scene.time_constant
-        about: Mask = np.zeros(len(time), dtype=np.bool_)
+        timeline, reach = scene.timeline, scene.time_constant
+        about: Mask = np.zeros(len(timeline.time), dtype=np.bool_)
         for push in self.pushes:
-            end = push.start + push.duration + reach
-            about[slice(*np.searchsorted(time, [push.start - reach, end]).tolist())] = True
+            about[timeline.within(push.start - reach, push.start + push.duration + reach)] = True
         return about
 
     def largest_within(self, begin: float, end: float) -> PushStatistics | None:

@@ -192,21 +192,20 @@ def fall_alarm(
         doubts: findings with which no verdict can be true.
     """
     if scene.fall_risk is None or doubts:
-        return _unknown(scene, doubts)
+        held = [foot for foot in scene.evaluation.feet if foot.held_joints]
+        why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
+        return _cannot_say(why or 'robot file or sensors are wrong') if held or doubts else None
     probability, raised = scene.fall_risk
-    largest = lowest(-probability)
-    if largest is None:
-        return _cannot_say('the recording is too short')
+    largest, known = lowest(-probability), scene.timeline.total(np.isfinite(probability))
     found = [event for event in events if event.kind == 'fall alarm']
     fall = next((event for event in events if event.kind == 'fall'), None)
+    if largest is None or (not found and fall is None and known < SHORTEST_TIME):
+        return _cannot_say('the recording is too short')
     lead = np.nan
     if fall is not None:
         during = [e for e in found if e.end >= fall.begin and e.begin <= fall.end]
         lead = max((fall.end - event.begin for event in during), default=0.0)
     at, most = float(scene.timeline.time[largest]), float(probability[largest])
-    known = scene.timeline.total(np.isfinite(probability))
-    if not found and fall is None and known < SHORTEST_TIME:
-        return _cannot_say('the recording is too short')
     sentence = _raised(found)
     if fall is not None:
         ground = any(event.kind == 'impact' for event in events)
@@ -239,15 +238,6 @@ def fall_alarm(
         lead=lead,
         sentence=sentence,
     )
-
-
-def _unknown(scene: Scene, doubts: Sequence[Finding]) -> FallAlarmStatistics | None:
-    """Say that it cannot be known: a foot is elsewhere than evaluated, or inputs are wrong."""
-    held = [foot for foot in scene.evaluation.feet if foot.held_joints]
-    if not held and not doubts:
-        return None
-    why = '; '.join(unknown_foot(foot.name, foot.held_joints) for foot in held)
-    return _cannot_say(why or 'robot file or sensors are wrong')
 
 
 def _cannot_say(why: str) -> FallAlarmStatistics:

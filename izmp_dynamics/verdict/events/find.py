@@ -47,10 +47,9 @@ def find_events(case: Case, verdict: Verdict) -> tuple[Event, ...]:
     contacts = contacts_of(scene.evaluation, scene.timeline)
     fallen = falls(scene, verdict)
     down = _down(scene, fallen)
-    time = scene.timeline.time
-    upright_at = np.ones(len(time), dtype=np.bool_)
+    upright_at = np.ones(len(scene.timeline.time), dtype=np.bool_)
     for onset, _, up in down:
-        upright_at[slice(*np.searchsorted(time, [onset, up]).tolist())] = False
+        upright_at[scene.timeline.within(onset, up)] = False
     standing = [*steps(contacts, scene.timeline), *_pushes(forces), *alarms(scene)]
     found = [
         *(event for event in standing if not any(hit < event.begin < up for _, hit, up in down)),
