@@ -165,7 +165,7 @@ def test_a_wrong_file_is_refused_with_what_is_valid(tmp_path, text, kind, senten
 
 def test_every_key_of_a_finding_may_be_asked_for():
     source = Path(findings.__file__).read_text()
-    made = set(re.findall(r"Finding\(\s*'(\w+)", source))
+    made = set(re.findall(r"(?:Finding|warning)\(\s*'(\w+)", source))
     made |= {
         'imu_contradicts_joints',
         'mean_force',

@@ -43,6 +43,17 @@ class Finding:
         return f'{self.sentence} {self.remedy}'.rstrip()
 
 
+def warning(
+    kind: str,
+    sentence: str,
+    remedy: str = '',
+    subject: str = '',
+    data: Mapping[str, Any] | None = None,
+) -> Finding:
+    """Make a finding that lets one doubt the result."""
+    return Finding(kind, 'warning', sentence, remedy, subject, data or {})
+
+
 def sorted_by_level(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Errors first, then warnings, then notes."""
     return tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array, finite_rows, seconds
-from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.finding import Finding, list_names, warning
 from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.diagnosis.legs import (
@@ -101,18 +101,16 @@ def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:
         mean, (label, source) = force.mean(axis=0), _FORCE_FROM[name]
         size = float(np.linalg.norm(mean))
         if abs(size / weight - 1.0) > FORCE_TOLERANCE:
-            yield Finding(
+            yield warning(
                 'mean_force',
-                'warning',
                 f'The mean contact force of {label} is {size:.1f} N, the weight {weight:.1f} N. '
                 f'The masses cancel in this: check {source}, and gravity.',
                 subject=name,
             )
         tilt = float(np.degrees(np.arccos(np.clip(mean[2] / size, -1.0, 1.0))))
         if name == 'mr_ad' and tilt > TILT_TOLERANCE:
-            yield Finding(
+            yield warning(
                 'tilted_force',
-                'warning',
                 f'On average the contact force is tilted by {tilt:.0f}° against the ground '
                 'normal.',
                 'If the ground has no such slope: does imu.frame have the axes of the IMU, and '
@@ -161,9 +159,8 @@ def feet_findings(
     yield from exchanged or _carry_in_air(evaluation)
     yield from turn_findings(evaluation)
     if feet and not any(foot.loaded.any() for foot in feet):
-        yield Finding(
+        yield warning(
             'no_load',
-            'warning',
             'No foot ever carries load.',
             'Is ground.contact_force too large, or a force sensor dead?',
         )
@@ -194,9 +191,8 @@ def dead_sensors(evaluation: Evaluation) -> Iterator[Finding]:
             continue
         lasts = step * np.count_nonzero(rows)
         if lasts >= LEAST_TIME:
-            yield Finding(
+            yield warning(
                 'dead_contact',
-                'warning',
                 f"The {'force' if force else 'contact'} sensor of foot '{foot.name}' {what}, "
                 f'though according to the motion {contrary} for {lasts:.1f} s.',
                 'Is it dead, or its topic another one'
@@ -238,9 +234,8 @@ def _pulls_all_along(foot: Foot, share: float) -> bool:
 
 
 def _pulls(foot: Foot) -> Finding:
-    return Finding(
+    return warning(
         'foot_pulls',
-        'warning',
         f"Foot '{foot.name}' pulls at the ground: its median force is "
         f'{np.nanmedian(foot.normal_force):.1f} N.',
         f'wrench.sign is {foot.sign}; set wrench.sign: {-foot.sign}, or wrench.rotation if the '
@@ -261,9 +256,8 @@ def _compare_with_weight(
     if abs(mean / weight - 1.0) <= FORCE_TOLERANCE:
         return
     if scalar and mean > 0.0 and abs(mean / weight - 1.0) > MASS_BELOW:
-        yield Finding(
+        yield warning(
             'foot_unit',
-            'warning',
             f'The feet measure {mean:.4g} on average, the weight is {weight:.1f} N.',
             f'If they count from zero, multiply force.field by {weight / mean:.3g}; without a '
             'unit state contact with loaded_above in place of force.',
@@ -271,9 +265,8 @@ def _compare_with_weight(
         return
     for unit, size in UNITS.items():
         if abs(median * size / weight - 1.0) <= UNIT_TOLERANCE:
-            yield Finding(
+            yield warning(
                 'foot_unit',
-                'warning',
                 f'The feet measure {mean:.4g} on average, the weight is {weight:.1f} N: that is '
                 f'the weight in {unit}.',
                 f'Let the drivers publish N and N·m, or state wrench.matrix with {size:.6g} on '
@@ -286,9 +279,8 @@ def _compare_with_weight(
             'Is a foot missing from the robot file? It does not use '
             f'{list_names(unused_wrenches)}. '
         )
-    yield Finding(
+    yield warning(
         'mean_foot_force',
-        'warning',
         f'The feet measure {mean:.1f} N on average, the weight is {weight:.1f} N.',
         f"{missing}Check the URDF's masses, a payload that it lacks, offsets of the sensors, "
         'and the mass below them (below).',
@@ -329,9 +321,8 @@ def _scaled(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Finding]:
         return
     for foot, factor in zip(evaluation.feet, factors.tolist(), strict=True):
         if not 1.0 / CONTRADICTS <= factor <= CONTRADICTS:
-            yield Finding(
+            yield warning(
                 'foot_scale',
-                'warning',
                 f"The force sensor of foot '{foot.name}' measures {1.0 / factor:.3g} times what "
                 'it carries according to the motion.',
                 f'Correct its driver, or state in feet[{foot.name}] wrench.matrix with '
@@ -357,9 +348,8 @@ def _against_newton(
         return
     low, high = np.percentile(total / force, [25.0, 75.0]).tolist()
     if low > CONTRADICTS or high < 1.0 / CONTRADICTS:
-        yield Finding(
+        yield warning(
             'forces_contradict',
-            'warning',
             f'The feet measure {np.mean(total):.4g} N on average, and the motion requires '
             f'{np.mean(force):.4g} N at the same instants; the weight is {weight:.1f} N.',
             'Check units and scale of the force sensors and of the accelerometers, and whether '
@@ -449,9 +439,8 @@ def _moments(evaluation: Evaluation) -> Iterator[Finding]:
         return
     outside, tall = -float(np.nanmedian(cop.margin)), 2.0 * float(np.nanmedian(above))
     if outside > tall > 0.0:
-        yield Finding(
+        yield warning(
             'foot_unit',
-            'warning',
             f'The measured CoP is {outside:.1f} m outside the soles (median), farther than the '
             f'robot is tall ({tall:.1f} m): the moments of the force sensors are not in N·m.',
             'Are they in N·mm? Let the drivers publish N and N·m, or state wrench.matrix with '
@@ -476,9 +465,8 @@ def _carry_in_air(evaluation: Evaluation) -> Iterator[Finding]:
         carries = most and lasts >= LEAST_TIME
         force = float(np.median(foot.normal_force[lifted])) if carries else 0.0
         if force > 0.5 * weight / len(evaluation.feet):
-            yield Finding(
+            yield warning(
                 'carries_in_air',
-                'warning',
                 f"Foot '{foot.name}' measures {force:.1f} N (median) in the {lasts:.1f} s in "
                 'which the joints hold it above the soles of all others.',
                 f'Is feet[{foot.name}].sole the link and plane that touches the ground, and has '

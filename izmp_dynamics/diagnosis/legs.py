@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import NANOSECONDS, Array
-from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import (
@@ -248,18 +248,16 @@ def legs_findings(evaluation: Evaluation, stands: Flags | slice) -> Iterator[Fin
     fit = f'It would fit if {"; or if ".join(order.words for order in fits[:MOST_NAMED])}.'
     of_sensors = [order.joints == joints and order.feet != same for order in fits]
     if all(of_sensors):
-        yield Finding(
+        yield warning(
             'feet_exchanged',
-            'warning',
             f'The order of the foot sensors contradicts physics: {why}. {fit}',
             'Compare topics and fields under feet in the robot file with the messages.',
             data={'follows': -1.0},
         )
         return
     both = ', or the order of the foot sensors,' if any(of_sensors) else ''
-    yield Finding(
+    yield warning(
         'legs_exchanged',
-        'warning',
         f'The order or the signs of the joints{both} contradict physics: {why}. {fit}',
         'Compare the names of the joints with the order in the messages (joints.names), and the '
         "signs and zeros with the driver's.",
@@ -308,9 +306,8 @@ def sensors_exchanged(
         why = 'their load shifts against the IZMP'
     if not name:
         return
-    yield Finding(
+    yield warning(
         'feet_exchanged',
-        'warning',
         f'The force sensors of the feet {name} and {of} seem to be exchanged: {why}.',
         f'Exchange feet[{name}].wrench.topic and feet[{of}].wrench.topic (and frame), if their '
         'legs are not exchanged in the URDF.',

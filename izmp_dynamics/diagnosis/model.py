@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from izmp_dynamics.base.finding import Finding, Level
+from izmp_dynamics.base.finding import Finding, Level, warning
 from izmp_dynamics.model.feet import Foot
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import RobotModel
@@ -48,9 +48,8 @@ def _sole_off(model: RobotModel, foot: Foot) -> Iterator[Finding]:
         side, remedy = 'above' if z < 0.0 else 'below', 'correct its sole.xyz'
         if isinstance(foot.sole, str):
             remedy = f'state sole: {{link: {foot.sole}, xyz: [0, 0, {z:.3f}]}}'
-        yield Finding(
+        yield warning(
             'sole_off',
-            'warning',
             f"The sole '{foot.sole_frame}' of {foot.name} lies {abs(z) * 1e3:.0f} mm {side} the "
             f'lowest point of the {lowest}.',
             f'Unless the foot wears a shoe, {remedy}.',

@@ -7,7 +7,7 @@ import numpy as np
 from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.base.finding import Finding, list_names
+from izmp_dynamics.base.finding import Finding, list_names, warning
 from izmp_dynamics.model.method import Rates
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.pipeline.evaluator import Evaluator
@@ -85,16 +85,15 @@ def signal_findings(recording: Recording) -> Iterator[Finding]:
     for (kind, sentence, remedy), found in uses.items():
         names, signals = [use.topic for use in found], tuple(use.signal for use in found)
         text = f'{list_names(names)}: {sentence}'
-        yield Finding(kind, 'warning', text, remedy, data={'signals': signals})
+        yield warning(kind, text, remedy, data={'signals': signals})
 
 
 def _normal_forces(recording: Recording) -> Iterator[Finding]:
     """Propose normal_only for force sensors that measure nothing else; find contact flags."""
     flags = [use.topic for use in recording.uses.values() if use.forces.only_contact]
     if flags and not recording.rig.contact_force <= 1.0:
-        yield Finding(
+        yield warning(
             'contact_flags',
-            'warning',
             f'{list_names(flags)}: all values are 0 or 1. These are contact flags, no forces.',
             'Set ground.contact_force: 0.5 and wrench.normal_only: true for these feet; then the '
             'flags say which feet carry. There is no CoP.',
@@ -106,9 +105,8 @@ def _normal_forces(recording: Recording) -> Iterator[Finding]:
         if signal not in stated and use.forces.only_normal and not use.forces.only_contact
     ]
     if topics:
-        yield Finding(
+        yield warning(
             'only_normal_force',
-            'warning',
             f'{list_names(topics)}: horizontal forces and torques are zero throughout.',
             PROPOSAL,
         )
@@ -118,9 +116,8 @@ def _rate(recording: Recording) -> Iterator[Finding]:
     """Compare the rates in the robot file with that of the first publisher of joint states."""
     stated, rate = recording.robot.rates.actuator, 1.0 / recording.groups[0].period
     if stated is not None and abs(rate / stated - 1.0) > RATE_TOLERANCE:
-        yield Finding(
+        yield warning(
             'actuator_rate',
-            'warning',
             f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz.',
             'Correct rates.actuator, or leave it out.',
         )
@@ -140,9 +137,8 @@ def _counters(recording: Recording) -> Iterator[Finding]:
     found = {use.topic: use.mapped.counts for use in recording.uses.values() if use.mapped}
     for topic, (rate, unit) in found.items():
         if abs(rate - 1.0) > RATE_TOLERANCE:
-            yield Finding(
+            yield warning(
                 'clock_unit',
-                'warning',
                 f'{topic}: the counter that is its clock advances by {rate:.4g} s in a second of '
                 'the recording, and velocities and accelerations follow from it.',
                 f'Is its unit another, as clock: {unit}? Only a simulation may run so.',
@@ -228,9 +224,8 @@ def _efforts(joints: TopicUse, faults: Faults) -> Iterator[Finding]:
     """Torques that decide nothing, as they cannot be true."""
     for reason, why in _NO_TORQUES.items():
         if (number := faults[Fault(reason)]) > MANY_TORQUES * joints.count:
-            yield Finding(
+            yield warning(
                 'efforts_unused',
-                'warning',
                 f'{joints.topic}: {why} ({number} times), so the efforts do not decide there '
                 'which feet carry.',
                 'Valid are torques at the joints, behind the gears, in N·m, with the signs of the '
@@ -252,9 +247,8 @@ def _stuck(
         f'{max(end - recording.origin, 0) / NANOSECONDS:.2f} s'
         for begin, end in times
     )
-    return Finding(
+    return warning(
         Reason.HANGS.value,
-        'warning',
         f'{use.topic}{some} is stuck for {total:.2f} s in all ({spans}): {what} while the '
         'robot moves. It is not used there, so neither a push nor a fall is concluded from it.',
         'Was its driver, its bus or its computer blocked?',
@@ -304,10 +298,10 @@ def health_findings(evaluation: Evaluation, robot: RobotFile) -> Iterator[Findin
                 topics.setdefault((fault.reason, text), []).append(signal.topic)
         for reason, names in joints.items():
             text = f'{signal.topic}: {reason.text}: {list_names(names)}; {signal.count} messages.'
-            yield Finding(reason.value, 'warning', text)
+            yield warning(reason.value, text)
     for (reason, text), names in topics.items():
         why = _why_no_sample(robot) if reason is Reason.NO_SAMPLE else ''
-        yield Finding(reason.value, 'warning', f'{list_names(names)}: {text}.', why)
+        yield warning(reason.value, f'{list_names(names)}: {text}.', why)
     if interpolated:
         yield Finding(
             Reason.INTERPOLATED.value,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.diagnosis.legs import usual_step
 from izmp_dynamics.results.evaluation import Evaluation
@@ -69,9 +69,8 @@ def turn_findings(evaluation: Evaluation) -> Iterator[Finding]:
         by_imu, wanted = (rotated(axes[even], (f - by_joints)[even]) for f in (moved, force))
         turn = _turn(by_imu, wanted, LEAST_SWAY * weight, force is carried)
         if abs(turn) >= TURNED:
-            yield Finding(
+            yield warning(
                 'imu_turned',
-                'warning',
                 f'The horizontal specific force of the IMU agrees with {name} if it is turned by '
                 f'{turn:.0f}° about the vertical.',
                 'Is the IMU turned against imu.frame, or are all force sensors (wrench.frame, '

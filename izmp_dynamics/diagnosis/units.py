@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.base.rotations import angles, to_rpy
 from izmp_dynamics.sensing.sensor_check import rotation_between
 
@@ -46,9 +46,8 @@ def unit_findings(links: Sequence[str], measured: Array, expected: Array) -> Ite
         own, other = left[i, i] + left[j, j], left[i, j] + left[j, i]
         if own > LEAST_OFF**2 and other < EXPLAINED * own:
             exchanged |= {i, j}
-            yield Finding(
+            yield warning(
                 'units_exchanged',
-                'warning',
                 f"The units on '{links[i]}' and '{links[j]}' seem to be exchanged: each turns as "
                 'the link of the other does by the joints.',
                 'Exchange their topics under segments in the robot file.',
@@ -58,9 +57,8 @@ def unit_findings(links: Sequence[str], measured: Array, expected: Array) -> Ite
         off = stated[k] > LEAST_OFF**2 and left[k, k] < EXPLAINED * stated[k]
         if k not in exchanged and off and angles(Q[None])[0] > TURNED:
             rpy = ', '.join(f'{angle:.0f}' for angle in np.degrees(to_rpy(Q)).round() + 0.0)
-            yield Finding(
+            yield warning(
                 'unit_turned',
-                'warning',
                 f"The unit on '{link}' is turned by roll, pitch, yaw {rpy}° against what the "
                 'robot file states, as the joints show.',
                 '“izmp calibrate BAG --robot ROBOT -o OUT” finds how units are mounted.',

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from izmp_dynamics.base.faults import Fault, Reason
-from izmp_dynamics.base.finding import Finding, one_per_cause
+from izmp_dynamics.base.finding import Finding, one_per_cause, warning
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.diagnosis.forces import delay_findings, motion_findings
 from izmp_dynamics.diagnosis.legs import legs_findings
@@ -142,10 +142,10 @@ def find(
 def _inputs(scene: Scene) -> Iterator[Finding]:
     """All that follows concerns only what could be read, and the topics that are there."""
     if scene.evaluation.damage:
-        yield Finding('damaged_bag', 'warning', scene.evaluation.damage)
+        yield warning('damaged_bag', scene.evaluation.damage)
     for found in scene.evaluation.doubts:
         if (found.kind in ABSENT and found.level == 'warning') or found.data.get('judged_by'):
-            yield Finding(found.kind, 'warning', str(found))
+            yield warning(found.kind, str(found))
 
 
 def _support(scene: Scene) -> Iterator[Finding]:
@@ -158,22 +158,19 @@ def _support(scene: Scene) -> Iterator[Finding]:
         after = scene.in_flight[last + 1 :]
         at = float(timeline.time[last])
         if timeline.duration - at > SHORT and after.any():
-            yield Finding(
+            yield warning(
                 'unloaded_at_end',
-                'warning',
                 f'From {instant(at)} to the end no foot carries load.',
             )
             flight -= timeline.total(in_flight & (timeline.time > at))
         elif timeline.duration - at > SHORT:
-            yield Finding(
+            yield warning(
                 'support_unknown_at_end',
-                'warning',
                 f'From {instant(at)} to the end it is not known whether a foot carries load.',
             )
     if flight > 0:
-        yield Finding(
+        yield warning(
             'flight',
-            'warning',
             f'For {seconds(flight)} every foot is measured, and none carries load.',
         )
 
@@ -185,9 +182,8 @@ def _gaps(
     for signal in scene.evaluation.health:
         number = signal.gated.get(Fault(Reason.IMU_CONTRADICTS), 0)
         if number:
-            yield Finding(
+            yield warning(
                 Reason.IMU_CONTRADICTS.value,
-                'warning',
                 f'At {number} instants the vertical of {signal.topic} contradicts the joints: '
                 'there the ground is not known. Its IMU is not mounted as stated, or an '
                 'encoder lost its zero.',
@@ -195,9 +191,8 @@ def _gaps(
             )
     unknown = scene.unknown_time
     if unknown > 0.01 * scene.timeline.duration:
-        yield Finding(
+        yield warning(
             'support_unknown',
-            'warning',
             f'For {seconds(unknown)} of {seconds(scene.timeline.duration)} nothing is known about '
             f'the support{_lost_to(scene, ~scene.support_known)}. It does not count as flight.',
         )
@@ -207,9 +202,8 @@ def _gaps(
         margin = scene.evaluation.tracks[track.name].margin
         value = scene.timeline.total(stands & np.isfinite(margin))
         if loaded > 0 and value < 0.99 * loaded:
-            yield Finding(
+            yield warning(
                 'no_value',
-                'warning',
                 f'For {percent(1 - value / loaded)} of the loaded time the '
                 f'{track.described} has no value{_lost_to(scene, stands & np.isnan(margin))}.',
                 subject=track.name,
@@ -243,10 +237,10 @@ def _errors(
     unusable = error.usual > USABLE_SHARE * scene.room
     if unusable and error.biased:
         sentence = f'{subject} is {bias_in_words(error)}.'
-        yield Finding('biased', 'warning', sentence, subject=track.name)
+        yield warning('biased', sentence, subject=track.name)
     elif unusable:
         sentence = f'{subject} is too noisy for a verdict: {noise_in_words(scene, error)}.'
-        yield Finding('noisy', 'warning', sentence, subject=track.name)
+        yield warning('noisy', sentence, subject=track.name)
     elif track is judged and _crosses_by_noise(scene, track):
         outside = f'{percent(1 - track.inside_share)} of the time'
         sentence = (
@@ -255,7 +249,7 @@ def _errors(
             f'{seconds(track.longest_outside)} at most at a time, too short to tip a robot. The '
             f'verdict uses its average over {seconds(scene.averaging_time)}.'
         )
-        yield Finding('noisy', 'warning', sentence, subject=track.name)
+        yield warning('noisy', sentence, subject=track.name)
     elif track is judged and track.smallest_margin < -TOLERANCE:
         sentence = (
             f'From instant to instant {subject[0].lower()}{subject[1:]} crosses the edge '
@@ -263,7 +257,7 @@ def _errors(
             f'{instant(track.longest_outside_time)} on) and by up to '
             f'{mm(-track.smallest_margin)} (at {instant(track.smallest_margin_time)}).'
         )
-        yield Finding('crossings', 'warning', sentence, subject=track.name)
+        yield warning('crossings', sentence, subject=track.name)
 
 
 def _crosses_by_noise(scene: Scene, track: TrackStatistics) -> bool:
@@ -305,9 +299,8 @@ def _cop_findings(
     points = any(stays_point(foot.sole) for foot in scene.evaluation.feet)
     if impossible:
         worst = max(impossible, key=lambda found: found.depth)
-        yield Finding(
+        yield warning(
             'cop_outside',
-            'warning',
             f'The measured CoP lies up to {mm(worst.depth)} outside the support polygon '
             f'(at {instant(worst.start)}, for {seconds(worst.duration)}), which is impossible: '
             'the soles are larger than in the robot file, or ground plane or force sensors are '
@@ -315,9 +308,8 @@ def _cop_findings(
         )
     elif tipping:
         worst = max(tipping, key=lambda found: found.depth)
-        yield Finding(
+        yield warning(
             'cop_at_edge',
-            'warning',
             f'At {instant(worst.start)} the measured CoP is up to {mm(worst.depth)} beyond the '
             'edge, as is the IZMP: the robot rocks or tips over that edge, the only part of '
             'the sole on the ground.',
@@ -325,9 +317,8 @@ def _cop_findings(
     elif row is not None and not points:
         often = times(len(scene.timeline.runs(edge)[0]))
         side = 'inside' if margin[row] > 0.0 else 'outside'
-        yield Finding(
+        yield warning(
             'cop_at_edge',
-            'warning',
             f'{often[0].upper()}{often[1:]} the measured CoP came to the edge of the support '
             f'polygon, for {seconds(scene.timeline.total(edge))} in all; at '
             f'{instant(scene.timeline.time[row])} it was {mm(abs(margin[row]))} {side}. The robot '
@@ -345,9 +336,8 @@ def _forces(scene: Scene) -> Iterator[Finding]:
     yield from (each for each in found if each.kind == 'mean_force')
     if scene.feet_are_doubtful:
         feet = scene.feet_over_weight
-        yield Finding(
+        yield warning(
             'mean_foot_force',
-            'warning',
             f'The feet measure {ratio(feet)} of the weight: check '
             f'{"whether the robot file has all feet, " if feet < 1.0 else ""}their '
             'calibration and the mass of the model. On a slope it is the cosine of its angle.',
@@ -356,12 +346,11 @@ def _forces(scene: Scene) -> Iterator[Finding]:
 
 def _pushes(forces: ExternalForces) -> Iterator[Finding]:
     for sentence in push_remarks(forces.pushes):
-        yield Finding('push', 'warning', sentence)
+        yield warning('push', sentence)
     if forces.errors:
         often, total = times(len(forces.errors)), sum(each.duration for each in forces.errors)
-        yield Finding(
+        yield warning(
             'unexplained_force',
-            'warning',
             f'{often[0].upper()}{often[1:]}, for {seconds(total)} in all, the contact force of '
             'the motion and that of the feet differ by up to '
             f'{newtons(forces.largest_error)}. Such differences '

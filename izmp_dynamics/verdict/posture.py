@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from izmp_dynamics.base.conventions import Array, finite_rows
-from izmp_dynamics.base.finding import Finding
+from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
 from izmp_dynamics.stability.fall_probability import FALLEN
@@ -192,9 +192,8 @@ class Posture(Support):
         if found is None or found[0] <= explained:
             return None
         depth, one, other = found
-        return Finding(
+        return warning(
             'soles_overlap',
-            'warning',
             f'The soles of {one.name} and {other.name} overlap by {mm(depth)} while both carry '
             'load (median), which is impossible, so margins are too large.',
             'Check the polygons in the robot file: metres, in the frame of the sole, of one foot '
