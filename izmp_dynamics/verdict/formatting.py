@@ -4,7 +4,7 @@ The page, the verdict and the terminal use these functions on the same values, s
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from string import Formatter
@@ -62,16 +62,20 @@ def seconds(duration: float | None) -> str:
     return f'{_number(duration, 2 if abs(duration) < 99.95 else 1)} s'
 
 
+_clock: ContextVar[tuple[int, int] | None] = ContextVar('clock', default=None)
+
+
 def instant(time: float | None) -> str:
     """Write an instant [s since the first one] with a resolution of 10 ms."""
-    return _written.get()(time) if _present(time) else NOTHING
-
-
-def _since_first(time: float) -> str:
-    return f'{_number(time, 2)} s'
-
-
-_written: ContextVar[Callable[[float], str]] = ContextVar('instants', default=_since_first)
+    if not _present(time):
+        return NOTHING
+    if (clock := _clock.get()) is None:
+        return f'{_number(time, 2)} s'
+    start, first = clock
+    stamp = first + round(time * NANOSECONDS)
+    whole, rest = divmod(stamp, NANOSECONDS)
+    since = (stamp - start) / NANOSECONDS
+    return f'{_number(since, 2)} s (stamp {whole}.{rest // 1_000_000:03d})'
 
 
 @contextmanager
@@ -82,18 +86,11 @@ def instants_since(start: int, first: int) -> Iterator[None]:
         start: stamp from which the seconds count [ns].
         first: stamp of the first instant [ns].
     """
-
-    def write(time: float) -> str:
-        stamp = first + round(time * NANOSECONDS)
-        whole, rest = divmod(stamp, NANOSECONDS)
-        since = _since_first((stamp - start) / NANOSECONDS)
-        return f'{since} (stamp {whole}.{rest // 1_000_000:03d})'
-
-    token = _written.set(write)
+    token = _clock.set((start, first))
     try:
         yield
     finally:
-        _written.reset(token)
+        _clock.reset(token)
 
 
 def percent(share: float | None) -> str:
