@@ -349,11 +349,11 @@ def _pushes(forces: ExternalForces) -> Iterator[Finding]:
         yield warning('push', sentence)
     if forces.errors:
         often, total = times(len(forces.errors)), sum(each.duration for each in forces.errors)
+        largest = max(each.size for each in forces.errors)
         yield warning(
             'unexplained_force',
             f'{often[0].upper()}{often[1:]}, for {seconds(total)} in all, the contact force of '
-            'the motion and that of the feet differ by up to '
-            f'{newtons(forces.largest_error)}. Such differences '
-            'recur in this recording, act at the feet, are vertical at a touchdown, or come with '
-            'motion of which it holds too little to tell a push from an error.',
+            f'the motion and that of the feet differ by up to {newtons(largest)}. Such '
+            'differences recur in this recording, act at the feet, are vertical at a touchdown, '
+            'or come with motion of which it holds too little to tell a push from an error.',
         )

@@ -121,11 +121,6 @@ class ExternalForces:
     pushes: tuple[PushStatistics, ...] = ()
     errors: tuple[PushStatistics, ...] = ()
 
-    @property
-    def largest_error(self) -> float:
-        """Magnitude of the largest force that is no push [N]; 0 without one."""
-        return max((force.size for force in self.errors), default=0.0)
-
     def about(self, scene: Scene) -> Mask:
         """(K,) instants within the tipping time constant of a push: no background of errors."""
         timeline, reach = scene.timeline, scene.time_constant

@@ -143,10 +143,8 @@ class Support:
     @cached_property
     def spans_area(self) -> Mask:
         """(K,) where the loaded feet span a polygon; one or two that are points do not."""
-        corners = np.zeros(self.count, dtype=np.int64)
-        for foot in self.evaluation.feet:
-            corners += foot.sole.shape[1] * foot.loaded
-        return np.asarray(corners >= 3)
+        corners = sum(foot.sole.shape[1] * foot.loaded for foot in self.evaluation.feet)
+        return np.full(self.count, corners >= 3)
 
     @cached_property
     def in_flight(self) -> Mask:
@@ -155,12 +153,11 @@ class Support:
         Where neither this nor `loaded` holds, nothing is known about the support.
         """
         feet = self.evaluation.feet
-        measured: Mask = np.full(self.count, bool(feet))
-        for foot in feet:
-            measured &= np.isfinite(
-                foot.normal_force if foot.share is None else np.fmax(foot.normal_force, foot.share)
-            )
-        return measured & ~self.loaded
+        measured = [
+            np.isfinite(f.normal_force if f.share is None else np.fmax(f.normal_force, f.share))
+            for f in feet
+        ]
+        return np.asarray(np.all(measured, axis=0) & bool(feet) & ~self.loaded)
 
     @property
     def foot_pose_unknown(self) -> bool:
