@@ -46,6 +46,9 @@ _UNITS_STEP = 8
 """Decimation of the instants at which rates of units are compared [-]."""
 
 
+_NO_RISK = FallRisk.nothing(1, 'it is not evaluated')
+
+
 class Judgement(NamedTuple):
     """What was found in the last seconds.
 
@@ -94,9 +97,10 @@ class Recent:
             self.reset()
         if not self._instants:
             self._start = stamp
-        if instant.fall is None:
-            instant = replace(instant, fall=FallRisk.nothing(1, 'it is not evaluated'))
-        self._instants.append(replace(instant, fused=None))
+        if instant.fall is None or instant.fused is not None:
+            fall = _NO_RISK if instant.fall is None else instant.fall
+            instant = replace(instant, fall=fall, fused=None)
+        self._instants.append(instant)
         self._newest, self._rig = stamp, rig
         while stamp - int(self._instants[0].stamps[0]) > SPAN * NANOSECONDS:
             self._instants.popleft()
