@@ -2,18 +2,19 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS
+from izmp_dynamics.base.conventions import NANOSECONDS, Array
 from izmp_dynamics.base.finding import Finding, by_kind
 from izmp_dynamics.diagnosis.forces import motion_findings
 from izmp_dynamics.diagnosis.legs import LEAST_TIME
 from izmp_dynamics.diagnosis.units import unit_findings
 from izmp_dynamics.pipeline.evaluated import Evaluated
+from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.rig import Rig, unit_rates
 from izmp_dynamics.results.evaluation import Evaluation, Foot, LinkPoses, Outage, Track
 from izmp_dynamics.signals.matched_filter import bandwidth
@@ -44,9 +45,6 @@ OF_FORCES = (
 
 _UNITS_STEP = 8
 """Decimation of the instants at which rates of units are compared [-]."""
-
-
-_NO_RISK = FallRisk.nothing(1, 'it is not evaluated')
 
 
 class Judgement(NamedTuple):
@@ -97,10 +95,7 @@ class Recent:
             self.reset()
         if not self._instants:
             self._start = stamp
-        if instant.fall is None or instant.fused is not None:
-            fall = _NO_RISK if instant.fall is None else instant.fall
-            instant = replace(instant, fall=fall, fused=None)
-        self._instants.append(instant)
+        self._instants.append(instant if instant.fused is None else replace(instant, fused=None))
         self._newest, self._rig = stamp, rig
         while stamp - int(self._instants[0].stamps[0]) > SPAN * NANOSECONDS:
             self._instants.popleft()
@@ -121,49 +116,55 @@ class Recent:
         """
         if not instants or self._rig is None:
             return Judgement()
-        seen, rig = Evaluated.joined(instants), self._rig
-        first, last = int(seen.stamps[0]), int(seen.stamps[-1])
+        rig, first, last = self._rig, int(instants[0].stamps[0]), int(instants[-1].stamps[-1])
         recent = tuple(outage for outage in outages if outage.end > first)
-        scene = Scene(_evaluation(seen, rig, recent, first == self._start))
+        scene = Scene(_evaluation(instants, rig, recent, first == self._start))
         gap = Gap.of(scene)
         self._gap = None if gap is None else gap.after(self._gap, OF_PUSHES)
         with instants_since(self._start, first):
             summary = summarise(scene, self._gap)
             found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
-            found += _of_units(seen, rig)
+            found += _of_units(Evaluated.joined(instants[::_UNITS_STEP]), rig)
         return Judgement(found, summary.events, first, last)
 
 
 def _evaluation(
-    seen: Evaluated, rig: Rig, outages: tuple[Outage, ...], begins: bool
+    instants: tuple[Evaluated, ...], rig: Rig, outages: tuple[Outage, ...], begins: bool
 ) -> Evaluation:
     """What a report would be made of."""
-    robot, model, ground, q = rig.robot, rig.model, seen.ground, seen.joints.positions
-    names = [name for name in ('mr_ad', 'cop') if name in seen.wrenches]
-    whole = 'cop' in names and not any(foot.normal_only for foot in robot.feet)
-    tracks: dict[str, Track] = {
-        name: Track(name, seen.wrenches[name], seen.points[name], seen.margins[name])
-        for name in names
-    }
-    up, risk, link = seen.world.R[:, 2], seen.fall, robot.fusion.link
+
+    def joined(rows: Callable[[Evaluated], Array]) -> Array:
+        return np.concatenate([rows(instant) for instant in instants])
+
+    robot, model, link = rig.robot, rig.model, rig.robot.fusion.link
+    ground = Ground.joined([instant.ground for instant in instants])
+    risk = None
+    if any(instant.fall is not None for instant in instants):
+        risk = FallRisk.joined([i.fall or FallRisk.nothing(len(i.stamps), '') for i in instants])
+    tracks = {}
+    for name in ('mr_ad', 'cop'):
+        if all(name in instant.wrenches for instant in instants):
+            found = [(i.wrenches[name], i.points[name], i.margins[name]) for i in instants]
+            tracks[name] = Track(name, *map(np.concatenate, zip(*found, strict=True)))
+    whole = 'cop' in tracks and not any(foot.normal_only for foot in robot.feet)
+    q, up = joined(lambda i: i.joints.positions), joined(lambda i: i.world.R[:, 2])
     width = robot.filter.half_width
-    judged = risk is not None and bool((risk.alarm | np.isfinite(risk.probability)).any())
     return Evaluation(
         robot='',
         root='',
         total_mass=model.total_mass,
         gravity=robot.gravity,
-        stamps=seen.stamps,
+        stamps=np.concatenate([instant.stamps for instant in instants]),
         tracks=tracks,
         normal=ground.plane.normal,
         ground_point=ground.plane.point,
         com=model.com(q),
         link=LinkPoses.of(model, link, q) if link else None,
         up=up if np.isfinite(up).any() else None,
-        fall_probability=risk.probability if risk is not None and judged else None,
-        fall_alarm=risk.alarm if risk is not None and judged else None,
+        fall_probability=None if risk is None else risk.probability,
+        fall_alarm=None if risk is None else risk.alarm,
         outages=outages,
-        feet=tuple(_foot(seen, rig, k) for k in range(len(robot.feet))),
+        feet=tuple(_foot(ground, rig, k) for k in range(len(robot.feet))),
         world_p_root=None,
         world_R_root=None,
         begins=begins,
@@ -172,8 +173,8 @@ def _evaluation(
     )
 
 
-def _foot(seen: Evaluated, rig: Rig, k: int) -> Foot:
-    stated, sole, feet = rig.robot.feet[k], seen.ground.soles[k], seen.ground.feet
+def _foot(ground: Ground, rig: Rig, k: int) -> Foot:
+    stated, sole, feet = rig.robot.feet[k], ground.soles[k], ground.feet
     return Foot(
         name=stated.name,
         sole=sole.corners,
@@ -197,9 +198,8 @@ def _of_forces(scene: Scene) -> tuple[Finding, ...]:
     return by_kind(each for each in found if each.kind in OF_FORCES)
 
 
-def _of_units(seen: Evaluated, rig: Rig) -> tuple[Finding, ...]:
+def _of_units(some: Evaluated, rig: Rig) -> tuple[Finding, ...]:
     """Find units on other links that are turned or exchanged."""
-    some = seen.select(slice(None, None, _UNITS_STEP))
     if some.units is None:
         return ()
     moving = some.joints.positions, some.joints.velocities, some.root.angular_velocity
