@@ -124,7 +124,8 @@ class Recent:
         with instants_since(self._start, first):
             summary = summarise(scene, self._gap)
             found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
-            found += _of_units(Evaluated.joined(instants[::_UNITS_STEP]), rig)
+            if instants[0].units is not None:
+                found += _of_units(Evaluated.joined(instants[::_UNITS_STEP]), rig)
         return Judgement(found, summary.events, first, last)
 
 
@@ -200,8 +201,7 @@ def _of_forces(scene: Scene) -> tuple[Finding, ...]:
 
 def _of_units(some: Evaluated, rig: Rig) -> tuple[Finding, ...]:
     """Find units on other links that are turned or exchanged."""
-    if some.units is None:
-        return ()
+    assert some.units is not None
     moving = some.joints.positions, some.joints.velocities, some.root.angular_velocity
     rates = unit_rates(rig, *moving, some.units)
     return tuple(unit_findings(tuple(rig.units), rates[:, 0], rates[:, 1]))
