@@ -359,7 +359,7 @@ def with_left(steps, robot, turn=1.0, offset=0.0, **wrench):
     file = dataclasses.replace(robot, feet=(stated, robot.feet[1]))
     model = load_model(robot.urdf_path)
     rig = make_rig(file, model)
-    found = judge_force_sensors(file, rig, [dataclasses.replace(part, feet=feet)])
+    found = judge_force_sensors(rig, [dataclasses.replace(part, feet=feet)])
     assert all("'l_foot'" in finding.sentence for finding in found)
     return {finding.kind: finding for finding in found}
 

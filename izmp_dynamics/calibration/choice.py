@@ -19,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags, Indices
 from izmp_dynamics.calibration.held_out import (
     FOLDS,
     LEAST_MOTION,
@@ -38,7 +37,7 @@ from izmp_dynamics.calibration.held_out import (
     worse,
 )
 from izmp_dynamics.calibration.parameters import LAG, LEAST_LAG, LEVEL, MATRIX_WIDTHS, Layout
-from izmp_dynamics.calibration.residuals import BLOCK, Flags
+from izmp_dynamics.calibration.residuals import BLOCK
 from izmp_dynamics.calibration.segments import Instants
 from izmp_dynamics.calibration.solver import (
     Blocks,
@@ -74,7 +73,7 @@ SIGNIFICANT = 0.9973
 _DIFFERS = 1.0  # deviations below which a number may as well be zero [-]
 _ALL = tuple(range(FOLDS))  # the parts of the motion
 
-Items = Mapping[str, npt.NDArray[np.intp]]
+Items = Mapping[str, Indices]
 """Item → its columns: what is corrected together or not at all."""
 Parts = tuple[int, ...]
 Progress = Callable[[float], None]
@@ -464,7 +463,7 @@ def least_needed(layout: Layout, left: Items, effects: Mapping[str, float]) -> s
     return min(effects, key=cost)
 
 
-def _significant(x: Array, covariance: Array, columns: npt.NDArray[np.intp]) -> bool:
+def _significant(x: Array, covariance: Array, columns: Indices) -> bool:
     """Whether numbers together are not zero (Wald)."""
     mine, values = covariance[np.ix_(columns, columns)], x[columns]
     distance = float(values @ np.linalg.pinv(mine, hermitian=True) @ values)

@@ -100,12 +100,10 @@ def _imu(imu: Imu, layout: Layout, x: Array) -> Imu:
         imu,
         **_mounting(imu, layout, x, 'imu'),
         gyroscope_delay=_number(imu.gyroscope_delay + layout.value(x, LAG, 1)[0]),
-        gyroscope_bias=_numbers(
-            np.add(imu.gyroscope_bias, layout.value(x, 'imu.gyroscope_bias', 3))
-        ),
-        accelerometer_bias=_numbers(
-            np.add(imu.accelerometer_bias, layout.value(x, 'imu.accelerometer_bias', 3))
-        ),
+        **{
+            key: _numbers(np.add(getattr(imu, key), layout.value(x, f'imu.{key}', 3)))
+            for key in ('gyroscope_bias', 'accelerometer_bias')
+        },
     )
 
 

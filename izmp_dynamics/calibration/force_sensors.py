@@ -17,11 +17,10 @@ from functools import cache
 from os import PathLike
 
 import numpy as np
-import numpy.typing as npt
 import scipy.ndimage
 import scipy.optimize
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import from_rpy, to_rpy
@@ -165,9 +164,7 @@ def find_mounting(segments: Sequence[Instants], foot: FootRig) -> Mounting | Non
     return Mounting(R, sign, error, next_best, stated)
 
 
-def _alone(
-    instants: Instants, foot: FootRig
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _alone(instants: Instants, foot: FootRig) -> tuple[Flags, Flags]:
     """(K,) whether a foot stands alone; and whether it does so, or alone swings."""
     index = [other.name for other in instants.rig.feet].index(foot.name)
     others = [sole for k, sole in enumerate(instants.soles) if k != index]
@@ -255,14 +252,13 @@ def force_sensor_findings(bag: str | PathLike[str], robot: RobotFile) -> list[Fi
         rig, parts = read_segments(bag, robot, load_model(robot.read_urdf(), robot.root))
     except IzmpError:
         return []
-    return judge_force_sensors(robot, rig, parts)
+    return judge_force_sensors(rig, parts)
 
 
-def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) -> list[Finding]:
+def judge_force_sensors(rig: Rig, parts: Sequence[Segment]) -> list[Finding]:
     """Find out how the force sensors are turned, and what they read without load.
 
     Args:
-        robot: the robot file.
         rig: the robot, prepared.
         parts: its signals; the first minute of them is examined.
 
@@ -279,7 +275,16 @@ def judge_force_sensors(robot: RobotFile, rig: Rig, parts: Sequence[Segment]) ->
         cache(lambda cutoff=cutoff: [prepare(part, rig, links, cutoff) for part in first])
         for cutoff in CUTOFFS
     )
-    return list(_findings(robot, rig, segments(), slower))
+    findings: list[Finding] = []
+    for foot, stated in zip(rig.feet, rig.robot.feet, strict=True):
+        if foot.sensor is None or stated.wrench is None:
+            continue
+        found = None if foot.normal_only else _mounting(foot, segments(), slower)
+        if found is not None and found.refuted:
+            findings.append(_turned(foot, stated.wrench, found))
+        else:
+            findings += _unloaded(rig, foot, stated.wrench, segments())
+    return findings
 
 
 def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
@@ -290,24 +295,6 @@ def _first(parts: Sequence[Segment]) -> Iterator[Segment]:
             end = min(part.end, part.begin + round(left * 1e9))
             yield dataclasses.replace(part, end=end)
             left -= part.duration
-
-
-def _findings(
-    robot: RobotFile,
-    rig: Rig,
-    segments: Sequence[Instants],
-    slower: Callable[[], Sequence[Instants]],
-) -> Iterator[Finding]:
-    """Judge each sensor."""
-    for foot in rig.feet:
-        stated = next(known.wrench for known in robot.feet if known.name == foot.name)
-        if foot.sensor is None or stated is None:
-            continue
-        found = None if foot.normal_only else _mounting(foot, segments, slower)
-        if found is not None and found.refuted:
-            yield _turned(foot, stated, found)
-        else:
-            yield from _unloaded(rig, foot, stated, segments)
 
 
 def _turned(foot: FootRig, stated: FootWrench, found: Mounting) -> Finding:
@@ -385,7 +372,7 @@ def _excess(
         )
 
 
-def _in_air(instants: Instants, foot: FootRig) -> npt.NDArray[np.bool_]:
+def _in_air(instants: Instants, foot: FootRig) -> Flags:
     """(K,) whether the joints hold a foot above all others, and did so and will for `EDGE`."""
     high = clearances(instants.soles)[:, instants.rig.feet.index(foot)] > CLEARANCE_WITH_FORCES
     width = 2 * round(EDGE * RATE) + 1

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.calibration.parameters import Layout
-from izmp_dynamics.calibration.residuals import Flags, Terms, residuals, zmp_and_cop
+from izmp_dynamics.calibration.residuals import Terms, residuals, zmp_and_cop
 from izmp_dynamics.calibration.segments import RATE, Instants
 from izmp_dynamics.calibration.solver import SEGMENT, Solution, linearised
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.base.errors import UnknownNameError
 from izmp_dynamics.calibration.inertias import LinkInertia
 from izmp_dynamics.pipeline.rig import Rig
@@ -51,8 +50,6 @@ MATRIX_WIDTHS = (0.02, 0.05, 0.1, 0.2)
 """How far a calibration matrix is off identity, as part of full scale; held-out motion chooses."""
 
 FORCES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.ndimage
 from scipy.spatial.transform import Rotation
 
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import Array, cross
+from izmp_dynamics.base.conventions import Array, Flags, Indices, cross
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.calibration.inertias import LinkInertia, moved
 from izmp_dynamics.calibration.parameters import LAG, POSE_DELAY, Layout
@@ -48,9 +47,6 @@ BLOCK = 1.0
 """Length of a block of time, within which residuals are alike [s]."""
 
 ROWS_OF_BLOCK = round(BLOCK * RATE)
-
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass

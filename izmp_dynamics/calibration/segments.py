@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
-import numpy.typing as npt
 import scipy.interpolate
 import scipy.ndimage
 import scipy.signal
 
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.columns import Record
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, cross
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Indices, Stamps, cross
 from izmp_dynamics.base.errors import ReplayError
 from izmp_dynamics.calibration.inertias import LinkInertia
 from izmp_dynamics.model.robot_file import RobotFile
@@ -75,8 +74,6 @@ RECORD_IMU = (
 
 EDGE = 0.3
 """Time at both ends of a segment that is left out, for the filter and the delays [s]."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -356,7 +353,7 @@ class Instants(Record):
     """
 
     times: Array
-    row: npt.NDArray[np.intp]
+    row: Indices
     moving: Flags
     shares: Array
     q: Array

@@ -17,15 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.stats
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags, Indices
 from izmp_dynamics.calibration.parameters import LEVEL, Layout
 from izmp_dynamics.calibration.residuals import (
     ROWS_OF_BLOCK,
-    Flags,
-    Indices,
     Rows,
     Terms,
     decide_contacts,
@@ -44,6 +41,7 @@ SEGMENT = 1_000_000
 """A block's label is the index of its segment, times this, plus its number there."""
 
 _HUBER = 1.345  # residuals beyond so many σ count linearly
+
 LEAST_NOISE = {'wrench': (0.05, 0.005), 'swing': (0.02, 0.002), 'gyroscope': (5e-4, 5e-4),
                'accelerometer': (5e-3, 5e-3), 'unit': (5e-4, 5e-3)}  # fmt: skip
 """Kind of residual → smallest σ of its first vector and of the second."""
@@ -316,7 +314,7 @@ class Quadratic:
         y[..., rows] -= step[..., 0]
         return y
 
-    def least_without(self, free: Flags, items: Iterable[npt.NDArray[np.intp]]) -> list[Array]:
+    def least_without(self, free: Flags, items: Iterable[Indices]) -> list[Array]:
         """(N,) where a single cost is least, and where with the numbers of each item zero as well.
 
         One factorisation serves all: with C the inverse of the Hessian of what is free (N,), and

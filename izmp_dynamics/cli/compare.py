@@ -92,9 +92,3 @@ def _print_table(reference: str, comparisons: 'Sequence[Comparison]') -> None:
             f'in the mean, at most {number(1e3 * one.distance_largest, 3)} mm',
             highlight=False, markup=False,
         )  # fmt: skip
-        if one.predicted_sigma is not None:
-            x, y = (number(1e3 * sigma, 3) for sigma in one.predicted_sigma)
-            console.print(
-                f'{one.method}: noise as in the robot file makes σ = {x} mm in x, {y} mm in y',
-                highlight=False, markup=False,
-            )  # fmt: skip

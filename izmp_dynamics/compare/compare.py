@@ -15,16 +15,12 @@ from izmp_dynamics.bags.messages import pose_batch
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps
 from izmp_dynamics.base.errors import UnknownNameError
-from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.compare.metrics import Deviation, MetricsError, deviation
+from izmp_dynamics.evaluate import evaluate_bag
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.robot_model import load_model
-from izmp_dynamics.pipeline.uncertainty import izmp_covariance, joint_speeds
-from izmp_dynamics.recording.recording import Recording
-from izmp_dynamics.recording.replay import Collector, evaluate_recording, make_evaluator
 from izmp_dynamics.results.evaluation import Evaluation
 from izmp_dynamics.signals.buffer import pair
-from izmp_dynamics.stability.support_polygon import plane_axes
 
 METHODS = ('mr_ad', 'ir_md', 'cop')
 GROUND_TRUTH = 'ground_truth'
@@ -45,8 +41,6 @@ class Comparison:
         y: deviation in y.
         distance_mean: mean distance in the plane of the ground [m].
         distance_largest: largest distance [m].
-        predicted_sigma: σ of x and y that the noise densities of the robot file alone explain
-            (RMS over time) [m]; None for other methods than mr_ad.
     """
 
     method: str
@@ -54,7 +48,6 @@ class Comparison:
     y: Deviation
     distance_mean: float
     distance_largest: float
-    predicted_sigma: tuple[float, float] | None = None
 
 
 def compare_bag(
@@ -83,41 +76,17 @@ def compare_bag(
             raise UnknownNameError('method', method, METHODS)
     if reference not in REFERENCES:
         raise UnknownNameError('reference', reference, REFERENCES)
-    with BagReader(bag_path) as bag:
-        truth = _true_cop(bag, robot) if reference == GROUND_TRUTH else None
-        evaluation, variances = _evaluate(bag, robot, progress)
+    truth = _true_cop(bag_path, robot) if reference == GROUND_TRUTH else None
+    evaluation = evaluate_bag(bag_path, robot, progress)
     stamps = evaluation.stamps
     if truth is not None:
         wanted = evaluation.in_nif(pair(stamps, *truth, _MAX_GAP).values)[:, :2]
     else:
         wanted = _points(evaluation, reference, robot)
     return [
-        _compared(method, reference, stamps, _points(evaluation, method, robot), wanted, variances)
+        _compared(method, reference, stamps, _points(evaluation, method, robot), wanted)
         for method in methods
     ]
-
-
-@announced_compilation()
-def _evaluate(
-    bag: BagReader, robot: RobotFile, progress: Callable[[float], None]
-) -> tuple[Evaluation, Array]:
-    """Evaluate a recording; also the predicted variances (K, 2) of MR-AD's x and y in nif [m²]."""
-    recording = Recording(bag, robot, load_model(robot.read_urdf(), robot.root))
-    evaluator, collector = make_evaluator(recording), Collector(recording)
-    parts = list(evaluate_recording(recording, evaluator, progress))
-    if not parts:
-        raise MetricsError(
-            'The recording has no instant at which anything can be evaluated; `izmp check` says '
-            'why.',
-            kind='no_instant',
-        )
-    speeds, variances = joint_speeds(evaluator.joints.groups, robot.filter.half_width), []
-    for part in parts:
-        collector.add(part)
-        axes = plane_axes(part.ground.plane.normal)
-        covariance = izmp_covariance(evaluator, part, speeds=speeds)
-        variances.append(np.einsum('tai,tij,taj->ta', axes, covariance, axes))
-    return collector.evaluation(evaluator), np.concatenate(variances)
 
 
 def _points(evaluation: Evaluation, method: str, robot: RobotFile) -> Array:
@@ -148,18 +117,18 @@ def _reasons(evaluation: Evaluation, method: str, robot: RobotFile) -> str:
     return ' '.join([*(found or evaluation.missing), 'Compare others, as with --methods mr_ad.'])
 
 
-def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
+def _true_cop(bag_path: Path, robot: RobotFile) -> tuple[Stamps, Array]:
     """Read the true CoP: (T,) stamps [ns], (T, 3) in the root frame [m]."""
-    topic = resolve_topic(TRUTH_TOPIC, bag.topics)
-    if topic is None or not bag.topics[topic].count:
-        raise MetricsError(
-            f"The recording has no ground truth: there is no topic '{TRUTH_TOPIC}', which "
-            'simulations record. Compare with another one: --reference cop (the feet’s force '
-            'sensors), mr_ad or ir_md.',
-            kind='no_ground_truth',
-            topic=TRUTH_TOPIC,
-        )
-    batches = [pose_batch(batch[topic]) for batch in bag.batches([topic])]
+    with BagReader(bag_path) as bag:
+        topic = resolve_topic(TRUTH_TOPIC, bag.topics)
+        if topic is None or not bag.topics[topic].count:
+            raise MetricsError(
+                f"The recording has no ground truth: there is no topic '{TRUTH_TOPIC}', which "
+                'simulations record. Compare with another one: --reference cop (the feet’s force '
+                'sensors), mr_ad or ir_md.',
+                kind='no_ground_truth', topic=TRUTH_TOPIC,
+            )  # fmt: skip
+        batches = [pose_batch(batch[topic]) for batch in bag.batches([topic])]
     frames = sorted({frame for batch in batches for frame in batch.frame_ids})
     root = load_model(robot.read_urdf(), robot.root).root
     if frames != [root]:
@@ -178,7 +147,7 @@ def _true_cop(bag: BagReader, robot: RobotFile) -> tuple[Stamps, Array]:
 
 
 def _compared(
-    method: str, reference: str, stamps: Stamps, points: Array, wanted: Array, variances: Array
+    method: str, reference: str, stamps: Stamps, points: Array, wanted: Array
 ) -> Comparison:
     """Compare points (K, 2) with those that are wanted, in nif [m]."""
     if not np.isfinite(points - wanted).all(axis=1).any():
@@ -190,15 +159,7 @@ def _compared(
         )
     distance = np.linalg.norm(points - wanted, axis=1)
     x, y = (deviation(points[:, axis], wanted[:, axis]) for axis in (0, 1))
-    sigma = np.sqrt(np.nanmean(variances, axis=0)) if method == 'mr_ad' else None
-    return Comparison(
-        method,
-        x,
-        y,
-        float(np.nanmean(distance)),
-        float(np.nanmax(distance)),
-        None if sigma is None else (float(sigma[0]), float(sigma[1])),
-    )
+    return Comparison(method, x, y, float(np.nanmean(distance)), float(np.nanmax(distance)))
 
 
 def _no_overlap(method: str, reference: str, stamps: Stamps, both: tuple[Array, Array]) -> str:

@@ -7,15 +7,13 @@ import numpy as np
 import shapely.geometry
 
 from izmp_dynamics.bags.messages import WrenchBatch
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import GRAVITY, Array
 from izmp_dynamics.draft.links import Sole, find_soles, heaviest_link, link_of, matching
+from izmp_dynamics.dynamics.contact_wrench import ContactWrench
 from izmp_dynamics.model.robot_model import RobotModel
 from izmp_dynamics.model.urdf import Urdf
 from izmp_dynamics.model.visuals import shapes_at, visuals_of
 from izmp_dynamics.stability.clearance import is_point
-
-GRAVITY = 9.81
-"""To tell what is loaded [m/s²]."""
 
 _LOADED = 0.05  # part of the weight below which the sign of a force says nothing
 _SOLE = np.array([[0.1, 0.05], [-0.1, 0.05], [-0.1, -0.05], [0.1, -0.05]])  # where unknown [m]
@@ -202,12 +200,12 @@ def _carried(model: RobotModel, sensor: str) -> str | None:
 
 
 def _at_sole(posture: Posture, sole: str, sensor: ForceSensor) -> Array:
-    """(T, 6) wrenches about the origin of the sole in its axes [N, N·m]: moment + arm × force."""
-    R_sole, p_sole = posture.model.frame_pose(sole, posture.q)
-    R_link, p_link = posture.model.frame_pose(sensor.link, posture.q)
-    R, arm = R_sole.T @ R_link, R_sole.T @ (p_link - p_sole)
-    force = sensor.wrenches[:, :3] @ R.T
-    return np.hstack([force, sensor.wrenches[:, 3:] @ R.T + np.cross(arm, force)])
+    """(T, 6) wrenches about the origin of the sole in its axes [N, N·m]."""
+    at_sensor, at_sole = (
+        posture.model.frame_pose(link, posture.q) for link in (sensor.link, sole)
+    )
+    in_root = ContactWrench.from_array(sensor.wrenches).transformed(*at_sensor)
+    return in_root.seen_from(*at_sole).as_array()
 
 
 def finite_mean(vectors: Array) -> Array:

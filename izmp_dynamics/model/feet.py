@@ -285,19 +285,13 @@ class Ground:
                 "source: frame needs the key 'frame', the name of a link.",
                 kind='missing_key', keys=('ground.frame',),
             )  # fmt: skip
-        if self.source != 'frame' and self.frame is not None:
-            raise RobotFileError(
-                f'frame: {self.frame} has no effect with source: {self.source}; use source: frame '
-                'or leave it out.',
-                kind='key_without_effect', key='ground.frame', source=self.source,
-            )  # fmt: skip
-        if self.source != 'frame' and (self.topic is not None or self.height):
-            key = 'topic' if self.topic is not None else 'height'
-            raise RobotFileError(
-                f'{key} has no effect with source: {self.source}; use source: frame or leave it '
-                'out.',
-                kind='key_without_effect', key=f'ground.{key}', source=self.source,
-            )  # fmt: skip
+        for key in ('frame', 'topic', 'height') if self.source != 'frame' else ():
+            if value := getattr(self, key):
+                raise RobotFileError(
+                    f'{key}: {value} has no effect with source: {self.source}; use source: frame '
+                    'or leave it out.',
+                    kind='key_without_effect', key=f'ground.{key}', source=self.source,
+                )  # fmt: skip
 
     @property
     def moves(self) -> bool:

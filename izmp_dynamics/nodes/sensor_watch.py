@@ -111,7 +111,7 @@ class ForceWatch(PeriodicJudge):
         from izmp_dynamics.calibration.segments import cut_segments
 
         parts = cut_segments(rig, signals)
-        return by_kind(judge_force_sensors(rig.robot, rig, parts))
+        return by_kind(judge_force_sensors(rig, parts))
 
 
 def _may_step(rig: Rig, q: Array) -> bool:
