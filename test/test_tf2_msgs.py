@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from izmp_dynamics.nodes.make_tf2_msgs import TYPE_HASH, make_tf2_msgs
+from izmp_dynamics.nodes.make_tf2_msgs import make_tf2_msgs
 
 from .node_processes import free_domain
+
+TYPE_HASH = 'RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087'
+"""That of ROS."""
 
 
 def test_making_it_again_does_nothing(tmp_path):

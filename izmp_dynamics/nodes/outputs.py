@@ -33,7 +33,6 @@ class Outputs:
 
     Attributes:
         verdict: what follows from the contact wrenches; None where that is not computed.
-        broadcaster: of TF; None where neither pose nor ground is computed.
     """
 
     def __init__(self, node: TopicNode) -> None:
@@ -59,13 +58,13 @@ class Outputs:
             for name in names
         }
         self._template = JointTemplate(node.model.joint_names)
-        self.broadcaster: TransformBroadcaster | None = None
-        if computes & {'world', 'verdict'}:
-            self.broadcaster = TransformBroadcaster(node, node.frame_names)
-        self._sends_pose = 'world' in computes
         self.verdict: VerdictOutputs | None = None
-        if 'verdict' in computes and self.broadcaster is not None:
-            self.verdict = VerdictOutputs(node, self._made, self.send, self.broadcaster)
+        self._pose: TransformBroadcaster | None = None
+        if computes & {'world', 'verdict'}:
+            broadcaster = TransformBroadcaster(node, node.frame_names)
+            self._pose = broadcaster if 'world' in computes else None
+            if 'verdict' in computes:
+                self.verdict = VerdictOutputs(node, self._made, self.send, broadcaster)
         ground = node.robot.ground.frame or ''
         self._frames = {
             'root': node.root,
@@ -82,7 +81,7 @@ class Outputs:
         evaluator = self._node.evaluator
         if evaluator is not None and evaluator.stages.needs_world:
             return True
-        if self._sends_pose and self.broadcaster is not None and self.broadcaster.wanted:
+        if self._pose is not None and self._pose.wanted:
             return True
         of_points = self.verdict is not None and self.verdict.frame.in_world
         return of_points or any(output.wanted for output in self._of_pose)
@@ -146,9 +145,9 @@ class Outputs:
             self._made['odom'].computed(
                 stamp, self._frames['world'], _odometry, instant, rig, rig.position.p, noise
             )
-        if self._sends_pose and self.broadcaster is not None:
+        if self._pose is not None:
             q = instant.joints.positions[0]
-            self.broadcaster.send_root(self._node.model, stamp, world.R[0], world.p[0], q)
+            self._pose.send_root(self._node.model, stamp, world.R[0], world.p[0], q)
         if self.verdict is not None:
             self.verdict.frame.take_pose(stamp, (world.R[0], world.p[0]))
 
