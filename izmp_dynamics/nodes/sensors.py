@@ -9,23 +9,28 @@ import numpy as np
 
 from izmp_dynamics.base.conventions import Array
 from izmp_dynamics.base.errors import IzmpError
-from izmp_dynamics.base.faults import Reason
+from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.model.robot_file import RobotFile
 from izmp_dynamics.model.signals import Signal
 from izmp_dynamics.nodes.health import AT_FIRST, Input
-from izmp_dynamics.nodes.inputs import JointsInput
+from izmp_dynamics.nodes.messages import JointReader
 from izmp_dynamics.nodes.outputs import Outputs
 from izmp_dynamics.nodes.registry import COMPUTED_BY
 from izmp_dynamics.nodes.sensor_watch import ForceWatch, ImuWatch
 from izmp_dynamics.nodes.topic_node import TopicNode
-from izmp_dynamics.nodes.wire import Sample
+from izmp_dynamics.nodes.wire import JointSample, Sample
 from izmp_dynamics.pipeline.evaluator import Evaluator
 from izmp_dynamics.pipeline.given import GivenRoot
+from izmp_dynamics.pipeline.joints import JointStage
 from izmp_dynamics.pipeline.rig import Rig, make_rig
 from izmp_dynamics.results.topics import TOPICS
 from izmp_dynamics.signals.imu import rotations, with_gravity
 
 _SENSORS = {
+    'joints': (
+        "start the robot's joint_state_broadcaster, or remap joint_states to its topic.",
+        True,
+    ),
     'imu': ("start the IMU's driver, or remap its topic.", True),
     'accelerometers': (
         "start the accelerometer's driver, or set angular_acceleration.method to gyro.",
@@ -95,7 +100,9 @@ class Sensors:
         self.source = 'imu'
         self.is_placed = 'world' in self._computes
         self._subscribed: set[str] = set()
-        self._joints: JointsInput | None = None
+        self._joints: Input | None = None
+        self._reader = JointReader(node.model.joint_names)
+        self._groups: tuple[Any, ...] = ()
         self._accelerometers: list[Input] = []
 
     @property
@@ -151,26 +158,31 @@ class Sensors:
     def subscribe_to_sensors(self, robot: RobotFile) -> None:
         """Subscribe to the sensors that are needed, each once."""
         for signal in self._node.task.signals(robot):
-            if signal.name not in self._subscribed:
-                self._subscribed.add(signal.name)
-                self._subscribe(signal)
+            self._subscribe(signal)
 
-    def _subscribe(self, signal: Signal) -> None:
+    def _subscribe(self, signal: Signal, optional: bool = False) -> None:
+        if signal.name in self._subscribed:
+            return
+        self._subscribed.add(signal.name)
         kind = signal.kind
-        if kind == 'joints':
-            self._joints = JointsInput(self._node)
-        elif kind in _SOUGHT:
+        if kind in _SOUGHT:
             take = self._take_position if kind == 'position' else self._take_ground
             self._node.until(partial(self._seek, signal, take, time.monotonic()))
-        elif self._computes == {'joints'}:
+        elif self._computes == {'joints'} and kind != 'joints':
             why = 'without it, stuck joint positions may go unnoticed.'
             self._subscribe_to_sensor(signal, partial(self._take, signal.name), why, False)
         else:
             source, required = _SENSORS[kind]
-            taker = self._take_imu if kind == 'imu' else self._take_mounted
-            entry = self._subscribe_to_sensor(signal, partial(taker, signal), source, required)
+            takers: dict[str, Callable[[int, Any], None]] = {
+                'joints': self._take_joints,
+                'imu': partial(self._take_imu, signal),
+            }
+            taker = takers.get(kind, partial(self._take_mounted, signal))
+            entry = self._subscribe_to_sensor(signal, taker, source, required and not optional)
             if kind == 'accelerometers':
                 self._accelerometers.append(entry)
+            elif kind == 'joints':
+                self._joints = entry
 
     def _subscribe_to_sensor(
         self, signal: Signal, take: Callable[[int, Any], None], source: str, required: bool
@@ -214,20 +226,30 @@ class Sensors:
         if self._robot.position is not None and self._given & set(LATER):
             self._node.until(lambda: outputs.world_wanted and self._subscribe_later())
         if 'verdict' in self._computes and self._given:
-            self._node.until(partial(self._subscribe_to_joints, outputs))
-            self._node.until(lambda: outputs.uncertain_wanted and self._learn_rates())
+            self._node.until(
+                lambda: (
+                    (self._robot.estimates_loads or outputs.judgement_wanted)
+                    and self._subscribe_also('joints')  # whose torques show the loads of feet
+                )
+            )
+            self._node.until(  # the covariance depends on the rates of both
+                lambda: (
+                    outputs.uncertain_wanted and self._subscribe_also('joints', 'accelerometers')
+                )
+            )
 
     def _subscribe_later(self) -> bool:
         self.is_placed = True
         self._subscribe_to_given(later=True)
         return True
 
-    def _subscribe_to_joints(self, outputs: Outputs) -> bool:
-        """Do so if they are needed, as of feet without sensors their torques are."""
-        needed = self._robot.estimates_loads or outputs.judgement_wanted
-        if needed or outputs.uncertain_wanted:
-            self._joints = JointsInput(self._node, required=False)
-        return self._joints is not None
+    def _subscribe_also(self, *kinds: str) -> bool:
+        for signal in self._robot.signals():
+            if signal.kind in kinds:
+                self._subscribe(signal, optional=True)
+        if self._node.evaluator is not None:
+            self.follow(self._node.evaluator)
+        return True
 
     def _subscribe_to_given(self, later: bool) -> None:
         takers: dict[str, Callable[[int, Any], None]] = {
@@ -241,20 +263,24 @@ class Sensors:
                 kind, node = TOPICS[topic].msgtype, COMPUTED_BY[part]
                 self._node.subscribe(topic, kind, take, node, required=required)
 
-    def _learn_rates(self) -> bool:
-        """Learn the rates of the accelerometers, which the covariance depends on."""
-        source, _ = _SENSORS['accelerometers']
-        for signal in self._robot.signals():
-            if signal.name.startswith('accelerometers'):
-                take = partial(self._take_mounted, signal)
-                entry = self._subscribe_to_sensor(signal, take, source, required=False)
-                self._accelerometers.append(entry)
-        if self._node.evaluator is not None:
-            self.follow(self._node.evaluator)
-        return True
-
     def _take(self, signal: str, stamp: int, sample: Any) -> None:
         self._node.collect(signal, stamp, sample.values)
+
+    def _take_joints(self, stamp: int, sample: JointSample) -> None:
+        """Take positions (n,), and torques (n,) where they show the load of feet."""
+        positions = self._reader.read(sample.names, sample.positions)
+        if isinstance(positions, Fault):
+            self._health.count('joints', *positions)
+        elif positions is None:
+            self._remark_on_names(sample.names)
+        else:
+            self._health.clear('joints')
+            self._node.collect('joints', stamp, positions)
+            if not (len(sample.efforts) and self._robot.estimates_loads):
+                return
+            efforts = self._reader.read(sample.names, sample.efforts)
+            if isinstance(efforts, np.ndarray):
+                self._node.collect('efforts', stamp, efforts)
 
     def _take_kinematics(self, stamp: int, point: Array | None) -> None:
         if point is not None:
@@ -391,10 +417,40 @@ class Sensors:
         if evaluator is None:
             self._remark_on_unknown_frames()
             return
-        if self._joints is not None and 'joints' in self._computes:
-            self._joints.inspect(evaluator.joints)
+        groups = evaluator.joints.groups if 'joints' in self._computes else ()
+        if groups and groups != self._groups:
+            self._remark_on_joints(evaluator.joints)
         if 'root' in self._computes:
             self._remark_on_method(evaluator)
+
+    def _remark_on_names(self, given: tuple[str, ...]) -> None:
+        self._health.count('joints', Reason.NO_JOINT)
+        self._health.remark(
+            'joints',
+            'error',
+            f'The messages on {self._node.topics["joints"]} name no joint of the robot: they have '
+            f'{", ".join(given[:5]) or "no names"} …, the URDF has '
+            f'{", ".join(self._reader.names[:5])} …. Is it the URDF of this robot?',
+        )
+
+    def _remark_on_joints(self, stage: JointStage) -> None:
+        groups = self._groups = stage.groups
+        if self._joints is not None:
+            self._joints.publishers = len(groups)
+        rates = ', '.join(f'{len(g.columns)} at {1.0 / g.period:.0f} Hz' for g in groups)
+        self._health.values['joints published'] = rates
+        self._node.get_logger().info(f'Joints: {rates}.')
+        rate, stated = 1.0 / groups[0].period, self._robot.rates.actuator
+        wrong = ''
+        if stated is not None and abs(rate / stated - 1.0) > 0.1:
+            wrong = (
+                f'Joint positions come at {rate:.0f} Hz, the robot file states {stated:.0f} Hz. '
+                'Correct rates.actuator, or leave it out.'
+            )
+        self._health.remark('rate', 'warning', wrong)
+        names = ', '.join(stage.absent)
+        absent = names and f'Joints without a publisher are taken to be at zero: {names}.'
+        self._health.remark('absent', 'warning', absent)
 
     def _remark_on_ground(self, rig: Rig) -> None:
         ground, sentence = rig.robot.ground, ''
