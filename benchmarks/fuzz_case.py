@@ -363,7 +363,7 @@ def _not_finite(path: Path) -> list[tuple[str, str]]:
             (topic, field)
             for topic, messages in batch.topics.items()
             for group in messages.decode().groups
-            for field in group.layout.floats()
+            for field in group.layout.paths
             if not np.isfinite(group[field]).all()
         ]
 

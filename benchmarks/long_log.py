@@ -70,5 +70,6 @@ def sensors(sway: Path, robot: RobotFile) -> Iterator[_Signal]:
         (batch,) = bag.batches(topics, span_s=1e6)
     for topic in topics:
         (group,) = batch[topic].decode().groups
-        values = {path: group[path] for path in group.layout.floats()}
+        paths = [path for path in group.layout.paths if group[path].dtype.kind == 'f']
+        values = {path: group[path] for path in paths}
         yield _Signal(topic, group.layout, batch[topic].received, values)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from izmp_dynamics.bags.examples import example
+import numpy as np
+
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.columns import Columns
-from izmp_dynamics.base.conventions import NANOSECONDS
 from izmp_dynamics.base.kernel import announced_compilation
 from izmp_dynamics.diagnosis.filter_choice import Trial, chosen_filter
 from izmp_dynamics.diagnosis.late_forces import adopt_delay
@@ -216,11 +216,8 @@ def _write_events(bag: BagWriter, events: Iterable[Event], origin: int) -> None:
     bag.add_topic('/events', MSGTYPE, {}, qos='history')
     for event in events:
         found = event_message(event, origin)
-        seconds, nanoseconds = divmod(found.begin, NANOSECONDS)
         status = 'status[0]'
-        values: dict[str, object] = {
-            'header.stamp.sec': seconds,
-            'header.stamp.nanosec': nanoseconds,
+        like: dict[str, object] = {
             'status': 1,
             f'{status}.level': found.level,
             f'{status}.name': found.name,
@@ -229,6 +226,7 @@ def _write_events(bag: BagWriter, events: Iterable[Event], origin: int) -> None:
             f'{status}.values': len(found.values),
         }
         for k, (key, value) in enumerate(found.values):
-            values |= {f'{status}.values[{k}].key': key, f'{status}.values[{k}].value': value}
-        bag.write('/events', found.end, example(MSGTYPE, values))
+            like |= {f'{status}.values[{k}].key': key, f'{status}.values[{k}].value': value}
+        stamps = {'header.stamp': np.array([found.begin])}
+        bag.write_batch('/events', np.array([found.end]), stamps, like)
     bag.flush()

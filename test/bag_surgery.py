@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
-from izmp_dynamics.bags.cdr_layout import CdrLayout
-from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.cdr_layout import CdrLayout, serialized
 from izmp_dynamics.bags.reader import BagReader
 
 from .sample_bags import TYPES, write_bag
@@ -36,7 +35,7 @@ class Part:
     Attributes:
         topic: its name.
         msgtype: ROS type.
-        like: what all messages have in common, as `bags.examples.example` takes it.
+        like: what all messages have in common, as `serialized` takes it.
         received: (T,) receive stamps [ns].
         values: path → (T, …) numbers; 'header.stamp' [ns].
     """
@@ -84,7 +83,8 @@ class Part:
 
     def raws(self):
         """The serialized messages."""
-        layout = CdrLayout.of_message(TYPES, self.msgtype, example(self.msgtype, self.like))
+        raw = serialized(TYPES, self.msgtype, self.like)
+        layout = CdrLayout(TYPES, self.msgtype, raw)
         return [row.tobytes() for row in layout.encode_rows(len(self), self.values)]
 
 

@@ -157,7 +157,7 @@ def _not_finite(path):
             (topic, field)
             for topic, messages in batch.topics.items()
             for group in messages.decode().groups
-            for field in group.layout.floats()
+            for field in group.layout.paths
             if not np.isfinite(group[field]).all()
         ]
 

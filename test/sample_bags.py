@@ -12,7 +12,7 @@ from mcap.writer import Writer as McapWriter
 from rosbags.interfaces import Nodetype
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, writer
 
-from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.cdr_layout import serialized
 from izmp_dynamics.bags.typestores import standard_types
 
 if dump := getattr(writer, 'dump_qos_v8', None):  # serializes the same twice for each topic
@@ -84,26 +84,11 @@ def _arrays(name, count):
 
 
 def raw_of(msgtype, values=None, **options):
-    """A serialized message."""
-    return bytes(TYPES.serialize_cdr(example(msgtype, values), msgtype, **options))
-
-
-def zeros(store, msgtype):
-    """A message of a type of this typestore, all zero; sequences have four elements."""
-
-    def value(description):
-        kind, detail = description
-        if kind == Nodetype.NAME:
-            return zeros(store, detail)
-        if kind == Nodetype.BASE:
-            return '' if detail[0] == 'string' else 0
-        element, count = detail
-        if element[0] == Nodetype.NAME or element[1][0] == 'string':
-            return [value(element)] * count
-        return np.zeros(count or 4, element[1][0])
-
-    fields = store.fielddefs[msgtype][1]
-    return store.types[msgtype](**{name: value(field) for name, field in fields})
+    """A serialized message, by rosbags if it has options."""
+    raw = serialized(TYPES, msgtype, values or {})
+    if not options:
+        return raw
+    return bytes(TYPES.serialize_cdr(TYPES.deserialize_cdr(raw, msgtype), msgtype, **options))
 
 
 def imu_raws(count, start=START, step=2_000_000, frame='imu'):

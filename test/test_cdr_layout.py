@@ -1,5 +1,6 @@
 """The vectorised layout against rosbags, message by message."""
 
+import re
 from itertools import product
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from izmp_dynamics.bags import cdr_decoder
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
-from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.cdr_layout import CdrLayout, serialized
 from izmp_dynamics.base.errors import BagError, UnknownNameError
 
 from .raising import raising
@@ -48,7 +49,8 @@ def assert_says_the_same(fields, row, layout, message):
 @settings(max_examples=10)
 @given(data=st.data())
 def test_writes_what_rosbags_reads_and_the_same_bytes(msgtype, data):
-    template = CdrLayout.of_message(TYPES, msgtype, data.draw(messages(msgtype)))
+    example = bytes(TYPES.serialize_cdr(data.draw(messages(msgtype)), msgtype))
+    template = CdrLayout(TYPES, msgtype, example)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     values = {}
     for path in template.paths:
@@ -60,6 +62,22 @@ def test_writes_what_rosbags_reads_and_the_same_bytes(msgtype, data):
         message = TYPES.deserialize_cdr(raw, msgtype)
         assert_says_the_same(read(template, raws), row, template, message)
         assert bytes(TYPES.serialize_cdr(message, msgtype)) == raw
+
+
+@pytest.mark.parametrize('msgtype', USED_TYPES)
+@given(message=st.data())
+@settings(max_examples=10)
+def test_an_example_of_given_values_has_the_bytes_of_rosbags(msgtype, message):
+    raw = bytes(TYPES.serialize_cdr(message.draw(messages(msgtype)), msgtype))
+    layout = CdrLayout(TYPES, msgtype, raw)
+    fields = read(layout, [raw])
+    values = layout.strings | {path: fields[path][0] for path in layout.paths}
+    counts = {}
+    for path in values:  # of messages in a sequence, their number
+        for found in re.finditer(r'\[(\d+)\]', path):
+            count = int(found[1]) + 1
+            counts[path[: found.start()]] = max(count, counts.get(path[: found.start()], 0))
+    assert serialized(TYPES, msgtype, values | counts) == raw
 
 
 @pytest.mark.parametrize('msgtype', USED_TYPES)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from izmp_dynamics.bags.examples import example
+from izmp_dynamics.bags.cdr_layout import serialized
+from izmp_dynamics.bags.typestores import standard_types
 from izmp_dynamics.base.conventions import frozen
 from izmp_dynamics.base.faults import Reason
 from izmp_dynamics.diagnosis.signals import _NO_TORQUES
@@ -291,7 +292,7 @@ def test_wrenches_and_probabilities_of_feet_without_sensors_are_published_live_a
         np.testing.assert_allclose(
             live[topic.known(pieces, (live,))][other], values[known][one], rtol=1e-9, atol=1e-9
         )
-        example(topic.msgtype, topic.like(rig))  # a message takes as many numbers
+        serialized(standard_types(), topic.msgtype, topic.like(rig))  # it takes as many numbers
         assert len(topic.like(rig)['data']) == values.shape[1]
     wrenches = topics[1].values(whole, rig)[0].reshape(-1, 4, 6)
     np.testing.assert_allclose(wrenches.sum(axis=1), whole.wrenches['mr_ad'], atol=1e-9)

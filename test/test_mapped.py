@@ -11,7 +11,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from izmp_dynamics.bags.batch import RawMessages
 from izmp_dynamics.bags.cdr_decoder import CdrDecoder
-from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.cdr_layout import CdrLayout, serialized
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.storage import Channel
@@ -29,7 +29,6 @@ from izmp_dynamics.recording.recording import Recording
 
 from .bag_surgery import IMU, JOINTS
 from .raising import raising
-from .sample_bags import zeros
 
 LOW_STATE = 'my_robot/msg/LowState'
 MOTORS = 35
@@ -52,7 +51,7 @@ EVERY = slice(None)
 def low_states(draft, rows=EVERY, **changes):
     """The joints and the IMU of a draft in messages of one type: their bytes."""
     joints, imu = draft[JOINTS], draft[IMU]
-    layout = CdrLayout.of_message(STORE, LOW_STATE, zeros(STORE, LOW_STATE))
+    layout = CdrLayout(STORE, LOW_STATE, serialized(STORE, LOW_STATE, {'currents': 4}))
     stamps = joints.stamps[rows]
     values = {
         'header.stamp': stamps,
@@ -148,7 +147,7 @@ def test_values_whose_names_are_elsewhere_are_refused_where_these_change():
         'values', type=kind, names=('hip', 'knee'), positions='values[3:5]', clock='received'
     )
     signal = next(RobotFile('', joints=joints).signals())
-    layout = CdrLayout.of_message(STORE, kind, STORE.types[kind](np.zeros(6), 0))
+    layout = CdrLayout(STORE, kind, serialized(STORE, kind, {'values': 6}))
 
     def messages(*versions):
         values = np.tile(np.arange(6.0), (len(versions), 1))
@@ -355,14 +354,13 @@ def test_joints_in_a_sequence_of_names_and_values():
         type=msgtype, names=('hip', 'knee'), positions='interface_values[0:2].values[1]'
     )
     signal = next(RobotFile('robot.urdf', joints=joints).signals())
-    value = store.types['control_msgs/msg/InterfaceValue']
     raws = []
     for angles in ([0.1, 0.2], [0.3], [0.5, 0.6]):
-        message = zeros(store, msgtype)
-        message.interface_values = [
-            value(['effort', 'position'], np.array([9.0, angle])) for angle in angles
-        ]
-        raws.append(bytes(store.serialize_cdr(message, msgtype)))
+        values = {'interface_values': len(angles)}
+        for k, angle in enumerate(angles):
+            values[f'interface_values[{k}].interface_names'] = ['effort', 'position']
+            values[f'interface_values[{k}].values'] = [9.0, angle]
+        raws.append(serialized(store, msgtype, values))
     decoder = CdrDecoder(store, msgtype)
     messages = RawMessages('/state', msgtype, np.arange(3), Raws.of(raws), decoder)
     read = MappedMessages(signal, store).read(messages, ['knee', 'ankle', 'hip'])
@@ -391,7 +389,7 @@ def test_a_bag_without_definitions_is_read_by_the_installed_packages(monkeypatch
     flat = 'my_robot/msg/Flat'
     store = get_typestore(Stores.LATEST)
     store.register(get_types_from_msg(text, flat))
-    raw = bytes(store.serialize_cdr(zeros(store, flat), flat))
+    raw = serialized(store, flat, {'values': 4, 'flags': 4})
     found = choose_types(Channel('/flat', flat, 'cdr'), '', print)
     assert CdrLayout(found, flat, raw).paths == CdrLayout(store, flat, raw).paths
     monkeypatch.delitem(sys.modules, 'my_robot')

@@ -46,7 +46,6 @@ def test_a_joint_without_position_is_not_present():
     batch = joint_state_batch(batch_of(JOINTS, [joints(['a'], (), [1.0])]), ['a'])
     assert not batch.present.any()
     assert np.isnan(batch.positions).all()
-    assert batch.absent == ('a',)
 
 
 def test_nan_in_a_message_is_passed_on_as_present():
@@ -96,7 +95,6 @@ def test_any_mixture_of_joint_sets(sent, wanted):
     np.testing.assert_array_equal(batch.positions, np.reshape(expected, (len(sent), len(wanted))))
     np.testing.assert_array_equal(batch.present, ~np.isnan(batch.positions))
     seen = {name for entry in sent for name in entry}
-    assert batch.absent == tuple(name for name in wanted if name not in seen)
     np.testing.assert_array_equal(batch.stamps, 7 * 10**9 + np.arange(len(sent)))
     np.testing.assert_array_equal(batch.received, START + 1000 * np.arange(len(sent)))
     assert (batch.names, set(batch.others)) == (tuple(wanted), seen - set(wanted))

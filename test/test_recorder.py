@@ -167,7 +167,7 @@ def test_a_full_disk_ends_the_recording_and_keeps_it(
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(BagWriter, '_write_messages', fail)
+    monkeypatch.setattr('izmp_dynamics.bags.writer.write_messages', fail)
     monkeypatch.setattr(BagWriter, '_write_rows', fail)
     numbers.publish(5)
     if not at_the_end:

@@ -8,7 +8,7 @@ import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial import ConvexHull
 
-from izmp_dynamics.bags.cdr_layout import CdrLayout
+from izmp_dynamics.bags.cdr_layout import CdrLayout, serialized
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.base.conventions import GRAVITY
 from izmp_dynamics.base.errors import RobotFileError, UnknownNameError
@@ -21,7 +21,7 @@ from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.recording.topics import SignalTopics
 
 from .raising import raising
-from .sample_bags import START, raw_of, write_bag, zeros
+from .sample_bags import START, raw_of, write_bag
 
 UNITREE = {'thigh': 0.8, 'calf': -1.6}
 STANDING = {
@@ -150,7 +150,8 @@ def test_a_robot_by_name_reads_the_messages_of_its_maker(name, tmp_path):
     q = np.array([angles[joint] for joint in mapped.joints.names])
     imu = mapped.imu.orientation.partition('.')[0]
     stamps = [START + k * 5_000_000 for k in range(260)]
-    layout = CdrLayout.of_message(store, mapped.joints.type, zeros(store, mapped.joints.type))
+    raw = serialized(store, mapped.joints.type, {})
+    layout = CdrLayout(store, mapped.joints.type, raw)
     force = noise.normal([0.0, 0.0, GRAVITY], 1e-4, (len(stamps), 3))
     slices = re.findall(r'motor_state\[(\d+):(\d+)\]', mapped.joints.positions)
     motors = [motor for begin, end in slices for motor in range(int(begin), int(end))]

@@ -5,7 +5,7 @@ and sequences before it. On a topic of a robot these hardly ever change (the sam
 same order, the same frame), so *one* example fixes where every number of every message lies, and
 thousands of messages are read or written as one numpy array::
 
-    layout = CdrLayout.of_message(typestore, 'sensor_msgs/msg/Imu', example)
+    layout = CdrLayout(typestore, 'sensor_msgs/msg/Imu', example)
     rows = layout.rows(raws)                     # (N, size) bytes, one message a row
     assert layout.matches(rows).all()            # never read a message by a foreign layout
     fields = layout.fields(rows)
@@ -21,7 +21,7 @@ XTypes 1.3, 7.4.1; both byte orders, plain CDR only). Bytes of padding are undef
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -88,142 +88,22 @@ class Leaf:
         return numbers if self.shape else numbers[:, 0]
 
 
-class CdrWalk:
-    """Walks once over `raw` on construction: where its numbers lie and what its strings say.
-
-    Every length is checked against the bytes that are there, so a damaged message ends in a
-    `BagError` and never in a wrong reading.
-
-    Attributes:
-        raw: the message.
-        leaves: path → numbers.
-        strings: path → text, or texts for a sequence or array of strings.
-        times: paths of times and durations.
-        constants: ranges of bytes that fix the layout: encapsulation, lengths and texts.
-        visited: how many values were walked over; every error carries it, too.
-    """
-
-    def __init__(self, typestore: Any, msgtype: str, raw: bytes) -> None:
-        self.raw = raw
-        self.leaves: dict[str, Leaf] = {}
-        self.strings: dict[str, str | tuple[str, ...]] = {}
-        self.times: list[str] = []
-        self.constants = [(0, 2)]
-        self.visited = 0
-        self._definitions = typestore.fielddefs
-        self._msgtype = msgtype
-        if raw[:2] not in (b'\0\0', b'\0\1') or len(raw) < HEADER:
-            raise self._error('not_plain_cdr', 'it does not begin with the header of plain CDR')
-        self._order = '<' if raw[1] else '>'
-        self._at = HEADER
-        self._empty = 0  # sequences without elements
-        self._message('', msgtype)
-        if len(raw) - self._at > _END_PADDING + _SEQUENCE_PADDING * self._empty:
-            raise self._error(
-                'trailing_bytes', f'it has {len(raw)} bytes where {self._at} were expected'
-            )
-
-    def _error(self, kind: str, what: str) -> BagError:
-        sentence = f'A message is not of type {self._msgtype}: {what}.'
-        return BagError(sentence, kind=kind, msgtype=self._msgtype, visited=self.visited)
-
-    def _message(self, path: str, name: str) -> None:
-        if name not in self._definitions:
-            sentence = f"The definition of the message type '{name}' is not known."
-            raise BagError(sentence, kind='unknown_type', msgtype=name)
-        if path.count('.') > _DEPTH:
-            sentence = f'The definition of the message type {self._msgtype} is recursive.'
-            raise BagError(sentence, kind='recursive_type', msgtype=self._msgtype)
-        if name in _TIMES:
-            self.times.append(path)
-        prefix = f'{path}.' if path else ''
-        for field, description in self._definitions[name][1]:
-            self._value(f'{prefix}{field}', description)
-
-    def _value(self, path: str, description: Any) -> None:
-        kind, detail = description
-        self._visit(1)
-        if kind == _NAME:
-            self._message(path, detail)
-        elif kind == _ARRAY:
-            self._elements(path, *detail)
-        elif kind == _SEQUENCE:
-            count = self._length()
-            self._empty += not count
-            self._elements(path, detail[0], count)
-        elif detail[0] == 'string':
-            self.strings[path] = self._string()
-        else:
-            self._numbers(path, detail[0], None)
-
-    def _elements(self, path: str, description: Any, count: int) -> None:
-        kind, detail = description
-        if count > len(self.raw) - self._at:
-            raise self._error('truncated', f'{path} claims {count} elements')
-        if kind == _NAME:
-            for index in range(count):
-                self._message(f'{path}[{index}]', detail)
-        elif detail[0] == 'string':
-            self._visit(count)
-            self.strings[path] = tuple(self._string() for _ in range(count))
-        else:
-            self._numbers(path, detail[0], count)
-
-    def _visit(self, count: int) -> None:
-        self.visited += count
-        limit = min(_MOST_VALUES, 100 + len(self.raw))
-        if self.visited > limit:
-            raise self._error('too_many_values', f'it has more than {limit} values')
-
-    def _numbers(self, path: str, name: str, count: int | None) -> None:
-        if name not in _DTYPES:
-            sentence = f'{path} of {self._msgtype} has the type {name}, which is unsupported.'
-            raise BagError(sentence, kind='unsupported_type', field=path, name=name)
-        dtype = np.dtype(self._order + _DTYPES[name])
-        if count != 0:
-            self._align(dtype.itemsize)
-        self.leaves[path] = Leaf(dtype, self._at, () if count is None else (count,))
-        self._advance(dtype.itemsize * (1 if count is None else count))
-
-    def _align(self, size: int) -> None:
-        self._at += -(self._at - HEADER) % size
-
-    def _advance(self, size: int) -> None:
-        self._at += size
-        if self._at > len(self.raw):
-            raise self._error('truncated', f'it ends after {len(self.raw)} bytes')
-
-    def _length(self) -> int:
-        self._align(4)
-        begin = self._at
-        self._advance(4)
-        self.constants.append((begin, self._at))
-        return int(struct.unpack_from(f'{self._order}I', self.raw, begin)[0])
-
-    def _string(self) -> str:
-        length = self._length()
-        begin = self._at
-        self._advance(length)
-        self.constants.append((begin, self._at))
-        if not length or self.raw[self._at - 1]:
-            raise self._error('bad_text', 'a text in it is not terminated')
-        try:
-            return self.raw[begin : self._at - 1].decode()
-        except UnicodeDecodeError as error:
-            raise self._error('bad_text', 'a text in it is not UTF-8') from error
-
-
 class CdrLayout:
     """Layout of all messages that equal an example in everything but their numbers.
+
+    Every length in the example is checked against the bytes that are there, so a damaged message
+    ends in a `BagError` and never in a wrong reading.
 
     Attributes:
         msgtype: e.g. 'sensor_msgs/msg/Imu'.
         size: length of a message [bytes], encapsulation header included.
-        strings: path → the constant text, or texts for a sequence of strings.
+        strings: path → the constant text, or texts for a sequence or array of strings.
         paths: paths of the leaves, in the order of the message.
         times: paths of the times and durations.
-        visited: how many values the example has, with the messages and sequences in it.
-        constants: where the bytes begin that all these messages have in common, and those bytes.
+        visited: how many values the example has, with the messages and sequences in it; every
+            error carries it, too.
+        constants: where the bytes begin that all these messages have in common, and those bytes:
+            encapsulation, lengths and texts.
     """
 
     def __init__(self, typestore: Any, msgtype: str, example: Raw) -> None:
@@ -237,31 +117,34 @@ class CdrLayout:
         Raises:
             BagError: when the example is not a message of this type.
         """
-        walk = CdrWalk(typestore, msgtype, bytes(example))
         self.msgtype = msgtype
-        self.size = len(walk.raw)
-        self.strings = walk.strings
-        self.paths = tuple(walk.leaves)
-        self.times = tuple(walk.times)
-        self.visited = walk.visited
-        self._leaves = walk.leaves
-        self._template = np.frombuffer(walk.raw, np.uint8)
+        self.size = len(example)
+        self.strings: dict[str, str | tuple[str, ...]] = {}
+        self.times: list[str] = []
+        self.visited = 0
+        self._leaves: dict[str, Leaf] = {}
+        self._raw = raw = bytes(example)
+        self._definitions = typestore.fielddefs
+        if raw[:2] not in (b'\0\0', b'\0\1') or len(raw) < HEADER:
+            raise self._error('not_plain_cdr', 'it does not begin with the header of plain CDR')
+        self._order = '<' if raw[1] else '>'
+        self._at = HEADER
+        self._empty = 0  # sequences without elements
+        self._ranges = [(0, 2)]
+        self._message('', msgtype)
+        if len(raw) - self._at > _END_PADDING + _SEQUENCE_PADDING * self._empty:
+            raise self._error(
+                'trailing_bytes', f'it has {len(raw)} bytes where {self._at} were expected'
+            )
+        self.paths = tuple(self._leaves)
+        self._template = np.frombuffer(raw, np.uint8)
         self._mask = np.zeros(self.size, np.uint8)
-        for begin, end in walk.constants:
+        for begin, end in self._ranges:
             self._mask[begin:end] = 0xFF
         # A leaf of up to 7 bytes between two ranges is merged as padding is, which costs time but
         # nothing else: rows that differ there are compared again with the exact mask.
-        self._segments = _merged(walk.constants, 7)
-        self.constants = tuple((a, walk.raw[a:b]) for a, b in _merged(walk.constants, 0))
-
-    @classmethod
-    def of_message(cls, typestore: Any, msgtype: str, message: object) -> 'CdrLayout':
-        """Layout of messages like `message`, an object of the typestore's class."""
-        try:
-            return cls(typestore, msgtype, _serialized(typestore.fielddefs, msgtype, message))
-        except (AttributeError, TypeError, KeyError, ValueError, OverflowError) as error:
-            what = f'The example is not a message of type {msgtype}: {error}.'
-            raise BagError(what, kind='wrong_type', msgtype=msgtype) from error
+        self._segments = _merged(self._ranges, 7)
+        self.constants = tuple((a, raw[a:b]) for a, b in _merged(self._ranges, 0))
 
     def rows(self, raws: Sequence[Raw]) -> Rows:
         """Stack messages, each of length `size`, to (N, size) bytes."""
@@ -328,10 +211,6 @@ class CdrLayout:
             raise UnknownNameError('field', path, (*self.times, *self.paths), where)
         return Leaf(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
 
-    def floats(self) -> Iterator[str]:
-        """Paths of the leaves that are floating-point numbers."""
-        return (path for path, leaf in self._leaves.items() if leaf.dtype.kind == 'f')
-
     def _write(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
         target = self.columns(path).view(rows)
         if value.shape != target.shape:
@@ -362,6 +241,95 @@ class CdrLayout:
         self._check_range(f'{path}.sec', sec, self.columns(f'{path}.sec').dtype)
         return sec, nanosec
 
+    def _error(self, kind: str, what: str) -> BagError:
+        sentence = f'A message is not of type {self.msgtype}: {what}.'
+        return BagError(sentence, kind=kind, msgtype=self.msgtype, visited=self.visited)
+
+    def _message(self, path: str, name: str) -> None:
+        if name not in self._definitions:
+            sentence = f"The definition of the message type '{name}' is not known."
+            raise BagError(sentence, kind='unknown_type', msgtype=name)
+        if path.count('.') > _DEPTH:
+            sentence = f'The definition of the message type {self.msgtype} is recursive.'
+            raise BagError(sentence, kind='recursive_type', msgtype=self.msgtype)
+        if name in _TIMES:
+            self.times.append(path)
+        prefix = f'{path}.' if path else ''
+        for field, description in self._definitions[name][1]:
+            self._value(f'{prefix}{field}', description)
+
+    def _value(self, path: str, description: Any) -> None:
+        kind, detail = description
+        self._visit(1)
+        if kind == _NAME:
+            self._message(path, detail)
+        elif kind == _ARRAY:
+            self._elements(path, *detail)
+        elif kind == _SEQUENCE:
+            count = self._length()
+            self._empty += not count
+            self._elements(path, detail[0], count)
+        elif detail[0] == 'string':
+            self.strings[path] = self._string()
+        else:
+            self._numbers(path, detail[0], None)
+
+    def _elements(self, path: str, description: Any, count: int) -> None:
+        kind, detail = description
+        if count > len(self._raw) - self._at:
+            raise self._error('truncated', f'{path} claims {count} elements')
+        if kind == _NAME:
+            for index in range(count):
+                self._message(f'{path}[{index}]', detail)
+        elif detail[0] == 'string':
+            self._visit(count)
+            self.strings[path] = tuple(self._string() for _ in range(count))
+        else:
+            self._numbers(path, detail[0], count)
+
+    def _visit(self, count: int) -> None:
+        self.visited += count
+        limit = min(_MOST_VALUES, 100 + len(self._raw))
+        if self.visited > limit:
+            raise self._error('too_many_values', f'it has more than {limit} values')
+
+    def _numbers(self, path: str, name: str, count: int | None) -> None:
+        if name not in _DTYPES:
+            sentence = f'{path} of {self.msgtype} has the type {name}, which is unsupported.'
+            raise BagError(sentence, kind='unsupported_type', field=path, name=name)
+        dtype = np.dtype(self._order + _DTYPES[name])
+        if count != 0:
+            self._align(dtype.itemsize)
+        self._leaves[path] = Leaf(dtype, self._at, () if count is None else (count,))
+        self._advance(dtype.itemsize * (1 if count is None else count))
+
+    def _align(self, size: int) -> None:
+        self._at += -(self._at - HEADER) % size
+
+    def _advance(self, size: int) -> None:
+        self._at += size
+        if self._at > len(self._raw):
+            raise self._error('truncated', f'it ends after {len(self._raw)} bytes')
+
+    def _length(self) -> int:
+        self._align(4)
+        begin = self._at
+        self._advance(4)
+        self._ranges.append((begin, self._at))
+        return int(struct.unpack_from(f'{self._order}I', self._raw, begin)[0])
+
+    def _string(self) -> str:
+        length = self._length()
+        begin = self._at
+        self._advance(length)
+        self._ranges.append((begin, self._at))
+        if not length or self._raw[self._at - 1]:
+            raise self._error('bad_text', 'a text in it is not terminated')
+        try:
+            return self._raw[begin : self._at - 1].decode()
+        except UnicodeDecodeError as error:
+            raise self._error('bad_text', 'a text in it is not UTF-8') from error
+
 
 @dataclass(frozen=True)
 class CdrFields:
@@ -389,34 +357,67 @@ class CdrFields:
         return numbers.astype(numbers.dtype.newbyteorder('='))
 
 
-def _serialized(definitions: Any, msgtype: str, message: object) -> bytes:
-    """One message; rosbags would write and compile a dozen functions for each of its types."""
-    raw = bytearray(b'\0\1\0\0')
+def serialized(typestore: Any, msgtype: str, values: Mapping[str, Any]) -> bytes:
+    """Write one message: zero everywhere, except where a value is given.
 
-    def put(description: Any, value: Any) -> None:
-        kind, detail = description
-        if kind == _NAME:
-            for field, of_field in definitions[detail][1]:
-                put(of_field, getattr(value, field))
-        elif kind != _BASE:
-            element, count = detail
-            if kind == _SEQUENCE:
-                put((_BASE, ('uint32', 0)), len(value))
-            elif len(value) != count:
-                raise ValueError(f'{len(value)} in place of {count} elements')
-            numbers = element[0] == _BASE and element[1][0] != 'string' and len(value) > 0
-            for each in (value,) if numbers else value:
-                put(element, each)
-        elif detail[0] == 'string':
+    Args:
+        typestore: rosbags typestore that knows `msgtype`.
+        msgtype: ROS type of the message.
+        values: path → number, text, or several of these; of a sequence of messages their number,
+            and then their own paths, e.g. 'transforms[0].child_frame_id'.
+
+    Raises:
+        BagError: the type is not known, or a value is none of its field.
+        UnknownNameError: there is no such path.
+    """
+    if msgtype not in typestore.fielddefs:
+        what = f"'{msgtype}' is not a standard message type."
+        raise BagError(what, kind='unknown_type', msgtype=msgtype)
+    raw, paths = bytearray(b'\0\1\0\0'), list[str]()
+
+    def put(name: str, value: Any) -> None:
+        if name == 'string':
             text = value.encode() + b'\0'
-            put((_BASE, ('uint32', 0)), len(text))
+            put('uint32', len(text))
             raw.extend(text)
-        else:
-            dtype = np.dtype(f'<{_DTYPES[detail[0]]}')
-            raw.extend(bytes(-(len(raw) - HEADER) % dtype.itemsize))
-            raw.extend(np.array(value, dtype).tobytes())
+            return
+        dtype = np.dtype(f'<{_DTYPES[name]}')
+        raw.extend(bytes(-(len(raw) - HEADER) % dtype.itemsize))
+        raw.extend(np.array(value, dtype).tobytes())
 
-    put((_NAME, msgtype), message)
+    def walk(path: str, kind: int, detail: Any) -> None:
+        if kind == _NAME:
+            for field, description in typestore.fielddefs[detail][1]:
+                walk(f'{path}.{field}' if path else field, *description)
+            return
+        paths.append(path)
+        if kind == _BASE:
+            put(detail[0], values.get(path, '' if detail[0] == 'string' else 0))
+            return
+        (inner, name), count = detail
+        given = values.get(path, count if kind == _ARRAY else 0)
+        is_blank = isinstance(given, int)
+        length = given if is_blank else len(given)
+        if kind == _SEQUENCE:
+            put('uint32', length)
+        elif length != count:
+            raise ValueError(f'{path} has {count} elements, not {length}')
+        if inner == _NAME:
+            for k in range(given):
+                walk(f'{path}[{k}]', inner, name)
+        elif name[0] == 'string':
+            for text in [''] * length if is_blank else given:
+                put('string', text)
+        elif length:
+            put(name[0], np.zeros(length) if is_blank else given)
+
+    try:
+        walk('', _NAME, msgtype)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        what = f'The example is not a message of type {msgtype}: {error}.'
+        raise BagError(what, kind='wrong_type', msgtype=msgtype) from error
+    for path in values.keys() - paths:
+        raise UnknownNameError('field', path, paths, f'in {msgtype}')
     return bytes(raw)
 
 

@@ -21,13 +21,8 @@ from izmp_dynamics.base.field_path import Step, Term
 
 _BASE, _NAME, _ARRAY = 1, 2, 3  # rosbags.interfaces.Nodetype
 _WHOLE = tuple(f'{sign}int{bits}' for sign in ('', 'u') for bits in (16, 32, 64))
+_CHARACTERS = {'l': 'q', 'L': 'Q'}  # of the module struct, where they are not those of numpy
 _BYTES = ('bool', 'byte', 'char', 'int8', 'uint8')
-_TIME = 'builtin_interfaces/msg/Time'
-_STRUCT = {
-    'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u2': 'H', 'u4': 'I',
-    'u8': 'Q',
-}  # fmt: skip
-"""Characters of the module struct for numpy's types; the others are single bytes."""
 
 
 class FieldNumbers:
@@ -55,9 +50,10 @@ class FieldNumbers:
         self._packed = struct.Struct(f'{self.width}d').pack
         self.is_flag = all(base in _BYTES for _, _, base in self._places)
         path, _, base = self._places[0]
-        digits = base.removeprefix('u').removeprefix('int') if 'int' in base else (
-            _constants(typestore, msgtype, terms[0].steps[:-1]).get(bits_constant(path))
-        )  # fmt: skip
+        parent = _message_at(typestore, msgtype, terms[0].steps[:-1])
+        constants = typestore.fielddefs[parent][0] if parent else ()
+        stated = (value for name, _, value in constants if name == bits_constant(path))
+        digits = base.removeprefix('u').removeprefix('int') if 'int' in base else next(stated, 0)
         self.bits = int(digits) if digits and self.width == 1 else None
 
     def reorder(self, columns: slice, order: Sequence[int]) -> None:
@@ -71,16 +67,10 @@ class FieldNumbers:
         Raises:
             BagError: a sequence in these messages is too short.
         """
-        dtypes, offsets = zip(*(_place(layout, *place[:2]) for place in self._places), strict=True)
-        values, begin = np.empty((len(rows), self.width)), 0
-        for end in range(1, self.width + 1):
-            stride = offsets[begin + 1] - offsets[begin] if end > begin + 1 else 0
-            goes_on = end < self.width and dtypes[end] == dtypes[begin]
-            if goes_on and (end == begin + 1 or offsets[end] - offsets[end - 1] == stride):
-                continue
-            shape, steps = (len(rows), end - begin), (layout.size, stride)
-            values[:, begin:end] = np.ndarray(shape, dtypes[begin], rows, offsets[begin], steps)
-            begin = end
+        values = np.empty((len(rows), self.width))
+        for k, place in enumerate(self._places):
+            dtype, offset = _place(layout, *place[:2])
+            values[:, k] = np.ndarray(len(rows), dtype, rows, offset, (layout.size,))
         return values * self._scales if self._is_scaled else values
 
     def single_taker(self, layout: CdrLayout) -> Callable[[bytes], tuple[float, ...]]:
@@ -93,7 +83,7 @@ class FieldNumbers:
         ordered = sorted(set(places), key=lambda place: place[1])
         text, end = '', 0
         for dtype, offset in ordered:
-            text += f'{offset - end}x{_STRUCT.get(dtype.str[1:], "B")}'
+            text += f'{offset - end}x{_CHARACTERS.get(dtype.char, dtype.char)}'
             end = offset + dtype.itemsize
         swapped = any(dtype.str[0] == '>' for dtype, _ in places)
         unpack = struct.Struct('<>'[swapped] + text).unpack_from
@@ -113,26 +103,21 @@ def bits_constant(path: str) -> str:
     return f'{path.rpartition(".")[2].upper()}_BITS'
 
 
-def _constants(typestore: Any, msgtype: str, steps: Sequence[Step]) -> dict[str, Any]:
-    """The constants of the type that is at a path, which has no arrays."""
+def _message_at(typestore: Any, msgtype: str, steps: Sequence[Step]) -> str:
+    """The type of the message at a path; empty if there is something else, or nothing."""
     for step in steps:
-        kind, detail = _fields(typestore, msgtype)[step.name]
+        kind, detail = _fields(typestore, msgtype).get(step.name, (0, None))
+        if kind > _NAME and step.begin is not None:
+            kind, detail = detail[0]
         if kind != _NAME:
-            return {}
+            return ''
         msgtype = detail
-    return {name: value for name, _, value in typestore.fielddefs[msgtype][0]}
+    return msgtype
 
 
 def is_time(typestore: Any, msgtype: str, steps: Sequence[Step]) -> bool:
     """Whether a type has a time, as in a header, at a path."""
-    kind, detail = _NAME, msgtype
-    for step in steps:
-        kind, detail = _fields(typestore, detail).get(step.name, (0, None))
-        if kind > _NAME and step.begin is not None:
-            kind, detail = detail[0]
-        if kind != _NAME:
-            return False
-    return detail == _TIME
+    return _message_at(typestore, msgtype, steps) == 'builtin_interfaces/msg/Time'
 
 
 def number_arrays(typestore: Any, msgtype: str) -> Iterator[str]:

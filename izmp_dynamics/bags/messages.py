@@ -26,7 +26,7 @@ from izmp_dynamics.base.errors import BagError
 Flags = npt.NDArray[np.bool_]
 _ARRAYS = ('position', 'velocity', 'effort')
 
-_HeaderValues = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
+StampedValues = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
 """The attributes of `Stamped`, in their order."""
 
 
@@ -67,7 +67,7 @@ def _decoded(messages: RawMessages, *types: str) -> Decoded:
     return messages.decode()
 
 
-def _header_values(messages: RawMessages, decoded: Decoded) -> _HeaderValues:
+def _header_values(messages: RawMessages, decoded: Decoded) -> StampedValues:
     stamps: Stamps = decoded.column('header.stamp').astype(np.int64)
     frames = decoded.texts('header.frame_id')
     return stamps, messages.received[decoded.index], frames, decoded.broken, decoded.fault
@@ -126,7 +126,6 @@ class JointStateBatch(Stamped):
         names: n joints.
         positions: (T, n) [rad] or [m]; NaN where `present` is False.
         present: (T, n) whether the message has a position for the joint.
-        absent: joints that no message has.
         efforts: (T, n) torques [N·m] or forces [N]; NaN where a message has none, infinity where
             it is no number.
         others: joints that messages have beside the wanted ones.
@@ -135,7 +134,6 @@ class JointStateBatch(Stamped):
     names: tuple[str, ...]
     positions: Array
     present: Flags
-    absent: tuple[str, ...]
     efforts: Array
     others: tuple[str, ...] = ()
 
@@ -227,10 +225,9 @@ def joint_state_batch(
         torques = [efforts_in_columns(x['effort'], _names(x), names) for x in decoded.groups]
         positions, present = decoded.merged(parts, 'position'), decoded.merged(there, 'name')
         efforts = decoded.merged(torques, 'effort')
-    absent = tuple(name for i, name in enumerate(names) if not present[:, i].any())
     others = tuple(name for name in occurring if name not in names)
     values = _header_values(messages, decoded)
-    return JointStateBatch(*values, tuple(names), positions, present, absent, efforts, others)
+    return JointStateBatch(*values, tuple(names), positions, present, efforts, others)
 
 
 def in_columns(values: Array, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Flags]:

@@ -22,7 +22,7 @@ import functools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from time import monotonic
@@ -31,9 +31,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows
-from izmp_dynamics.bags.examples import example
-from izmp_dynamics.bags.mcap_storage import McapStorage
+from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows, serialized
+from izmp_dynamics.bags.mcap_storage import sync, write_messages
 from izmp_dynamics.bags.metadata import FILES, bag_place
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
@@ -58,12 +57,6 @@ _KEPT = "What was recorded until then is kept as '{}', which izmp can read."
 
 _LARGEST_FLUSH = 2**26
 """Pending messages are flushed unasked when they exceed this size [bytes]."""
-
-
-@dataclass(frozen=True)
-class _Topic:
-    connection: Any
-    layout: CdrLayout | None = None  # None: its messages are serialized already
 
 
 class BagWriter:
@@ -102,8 +95,8 @@ class BagWriter:
             raise BagError(what, kind='bad_path', path=self.path)
         self._marks = dict(custom_data or {})
         self._files: dict[str, str] = {}
-        self._topics: dict[str, _Topic] = {}
-        self._recording = False
+        self._connections: dict[str, Any] = {}
+        self._layouts: dict[str, CdrLayout] = {}  # of topics whose messages are not serialized yet
         self._pending: list[tuple[Any, Stamps, Raws]] = []  # connection, stamps, messages
         self._pending_size = 0
         self._flushed = monotonic()
@@ -112,12 +105,10 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
         library('mcap.records', 'Writing a bag')
-        plugins, own = rosbag2.StoragePlugin, {rosbag2.StoragePlugin.MCAP: McapStorage}
-        plugin = plugins[self.storage.upper()]
+        plugin = rosbag2.StoragePlugin[self.storage.upper()]
         try:
             self._partial = self._place.prepare()
             self._writer = rosbag2.Writer(self._partial, version=_VERSION, storage_plugin=plugin)
-            self._writer.STORAGE_PLUGINS = rosbag2.Writer.STORAGE_PLUGINS | own
             self._writer.open()
         except BaseException as error:
             self._abort()
@@ -168,7 +159,7 @@ class BagWriter:
         self,
         name: str,
         msgtype: str,
-        like: Mapping[str, Any] | CdrLayout | object,
+        like: Mapping[str, Any] | CdrLayout,
         qos: Qos | None = None,
     ) -> CdrLayout:
         """Declare a topic.
@@ -176,8 +167,8 @@ class BagWriter:
         Args:
             name: e.g. '/mr_ad/izmp'.
             msgtype: a standard ROS type.
-            like: what all its messages have in common: values for `examples.example`, a message
-                of the class that rosbags has for the type, or a layout.
+            like: what all its messages have in common: values for `cdr_layout.serialized`, or a
+                layout.
             qos: how it was offered; default: 'latched' for /tf_static and /robot_description.
 
         Returns:
@@ -185,13 +176,11 @@ class BagWriter:
 
         Raises:
             BagError: the name is taken, or `like` is no such message or is not finite.
+            UnknownNameError: `like` names what the type does not have.
         """
-        self._check_new(name)
-        layout = self._layout(msgtype, like)
-        self._check_finite(name, layout, layout.encode_rows(1, {}), layout.floats())
-        profile = qos or ('latched' if name in _LATCHED else 'default')
-        with self._writing():
-            self._topics[name] = _Topic(self._connect(name, msgtype, profile), layout)
+        layout = like if isinstance(like, CdrLayout) else _layout(msgtype, like)
+        self._connect(name, msgtype, qos or ('latched' if name in _LATCHED else 'default'))
+        self._layouts[name] = layout
         return layout
 
     def write_batch(
@@ -199,7 +188,7 @@ class BagWriter:
         topic: str,
         stamps: Stamps,
         values: Mapping[str, npt.ArrayLike] | None = None,
-        like: Mapping[str, Any] | CdrLayout | object | None = None,
+        like: Mapping[str, Any] | None = None,
     ) -> None:
         """Write messages of one topic.
 
@@ -215,10 +204,11 @@ class BagWriter:
             ShapeError: `values` do not fit.
             UnknownNameError: there is no such topic or path.
         """
-        entry, layout = self._declared(topic)
+        if topic not in self._layouts:
+            raise self._unknown(topic, self._layouts)
+        layout = self._layouts[topic]
         if like is not None:
-            layout = self._layout(layout.msgtype, like)
-        finite = like is None or _is_plain(like)  # what is not given
+            layout = _layout(layout.msgtype, like)
         stamps = np.asarray(stamps, None if len(stamps) else np.int64)
         self._check_stamps(topic, stamps)
         given = dict(values or {})
@@ -226,29 +216,10 @@ class BagWriter:
             if path.rpartition('.')[2] == 'stamp':
                 given.setdefault(path, stamps)
         rows = layout.encode_rows(len(stamps), given)
-        checked = given if finite else layout.floats()
-        self._check_finite(topic, layout, rows, checked)
+        self._check_finite(topic, layout, rows, given)
         if len(stamps):
             sizes = np.full(len(rows), layout.size)
-            self._add(entry.connection, stamps.astype(np.int64), Raws(rows.reshape(-1), sizes))
-
-    def write(self, topic: str, stamp: int, message: object) -> None:
-        """Write one message, which may differ from the example in everything.
-
-        Args:
-            topic: its name.
-            stamp: receive stamp [ns].
-            message: of the class that rosbags has for the type (see `examples.example`).
-
-        Raises:
-            BagError: a value is not finite, the stamp negative, the message of another type.
-            UnknownNameError: there is no such topic.
-        """
-        _, declared = self._declared(topic)
-        layout = CdrLayout.of_message(standard_types(), declared.msgtype, message)
-        fields = layout.fields(layout.encode_rows(1, {}))
-        times = {path: fields[path] for path in layout.times}
-        self.write_batch(topic, np.array([stamp]), times, layout)
+            self._add(topic, stamps.astype(np.int64), Raws(rows.reshape(-1), sizes))
 
     def add_raw_topic(self, name: str, msgtype: str, qos: Qos = 'default') -> None:
         """Declare a topic whose messages are serialized already, e.g. as they came over DDS.
@@ -261,15 +232,14 @@ class BagWriter:
         Raises:
             BagError: the name is taken, the type is not known, or writing fails, as in `flush`.
         """
-        self._check_new(name)
         if msgtype not in standard_types().fielddefs:
             what = f"The type {msgtype} of topic '{name}' is not a standard one."
             raise BagError(what, kind='unknown_type', topic=name, msgtype=msgtype)
-        with self._writing():
-            if not self._recording:
-                self._recording = self._place.keep = True
+        if not self._place.keep:
+            self._place.keep = True
+            with self._writing():
                 self._commit('WAL')
-            self._topics[name] = _Topic(self._connect(name, msgtype, qos))
+        self._connect(name, msgtype, qos)
 
     def write_raw(self, topic: str, stamp: int, raw: bytes) -> None:
         """Write a serialized message of a topic of `add_raw_topic`; nothing in it is checked.
@@ -283,12 +253,11 @@ class BagWriter:
             BagError: the stamp is negative.
             UnknownNameError: there is no such topic.
         """
-        entry = self._topics.get(topic)
-        if entry is None or entry.layout:
-            raise self._unknown('raw topic', topic)
+        if topic not in self._connections:
+            raise self._unknown(topic, self._connections)
         stamps = np.array([stamp])
         self._check_stamps(topic, stamps)
-        self._add(entry.connection, stamps, Raws.of([raw]))
+        self._add(topic, stamps, Raws.of([raw]))
         if monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
@@ -308,35 +277,26 @@ class BagWriter:
             return
         connections, stamps, messages = zip(*self._pending, strict=True)
         self._pending, self._pending_size = [], 0
-        numbers = np.repeat(
-            np.array([connection.id for connection in connections], np.uint16),
-            [len(part) for part in stamps],
-        )
-        write = self._write_messages if self.storage == 'mcap' else self._write_rows
         with self._writing():
-            write(numbers, np.concatenate(stamps), messages)
-            if self._recording:
+            if self.storage == 'mcap':
+                numbers = np.array([connection.id for connection in connections], np.uint16)
+                numbers = numbers.repeat([len(part) for part in stamps])
+                write_messages(self._writer, numbers, np.concatenate(stamps), messages)
+            else:
+                self._write_rows(connections, stamps, messages)
+            if self._place.keep:
                 self._commit()
 
-    def _write_messages(
-        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
-    ) -> None:
-        writer = self._writer
-        for number, count in enumerate(np.bincount(numbers).tolist()):
-            if count:
-                writer.counts[number] += count
-        writer.min_timestamp = min(writer.min_timestamp, int(stamps.min()))
-        writer.max_timestamp = max(writer.max_timestamp, int(stamps.max()))
-        writer.storage.write_messages(numbers, stamps, messages)
-
     def _write_rows(
-        self, numbers: npt.NDArray[np.uint16], stamps: Stamps, messages: Sequence[Raws]
+        self, connections: Sequence[Any], stamps: Sequence[Stamps], messages: Sequence[Raws]
     ) -> None:
-        connections = {connection.id: connection for connection in self._writer.connections}
-        raws = [raw for part in messages for raw in part]
-        for place in np.argsort(stamps, kind='stable').tolist():
-            connection = connections[int(numbers[place])]
-            self._writer.write(connection, int(stamps[place]), raws[place])
+        rows = [
+            (stamp, connection, raw)
+            for connection, part, raws in zip(connections, stamps, messages, strict=True)
+            for stamp, raw in zip(part.tolist(), raws, strict=True)
+        ]
+        for stamp, connection, raw in sorted(rows, key=itemgetter(0)):
+            self._writer.write(connection, stamp, raw)
 
     def _commit(self, journal: str = '') -> None:
         """Commit what a recording holds; set the mode of a database's journal (WAL or DELETE).
@@ -345,53 +305,34 @@ class BagWriter:
         transaction, and so the same bytes whenever they are written.
         """
         if self.storage != 'sqlite3':
-            self._writer.storage.sync()
+            sync(self._writer.storage)
             return
         database = self._writer.storage.conn
         database.commit()
         if journal:
             database.execute(f'PRAGMA journal_mode={journal}')
 
-    def _add(self, connection: Any, stamps: Stamps, messages: Raws) -> None:
-        self._pending.append((connection, stamps, messages))
+    def _add(self, topic: str, stamps: Stamps, messages: Raws) -> None:
+        self._pending.append((self._connections[topic], stamps, messages))
         self._pending_size += messages.data.size
         if self._pending_size > _LARGEST_FLUSH:
             self.flush()
 
-    def _layout(self, msgtype: str, like: Any) -> CdrLayout:
-        if isinstance(like, CdrLayout):
-            layout = like
-        elif _is_plain(like):
-            layout = _plain_layout(msgtype, tuple(like.items()))
-        else:
-            message = example(msgtype, like) if isinstance(like, Mapping) else like
-            layout = CdrLayout.of_message(standard_types(), msgtype, message)
-        if layout.msgtype != msgtype:
-            what = f'The layout is that of {layout.msgtype}, not of {msgtype}.'
-            raise BagError(what, kind='wrong_type', msgtype=msgtype)
-        return layout
+    def _connect(self, name: str, msgtype: str, qos: Qos) -> None:
+        if name in self._connections:
+            sentence = f"Topic '{name}' of the bag '{self.path}' was added before."
+            raise BagError(sentence, kind='topic_exists', topic=name)
+        with self._writing():
+            self._connections[name] = self._writer.add_connection(
+                name,
+                msgtype,
+                typestore=standard_types(),
+                offered_qos_profiles=[_qos_profile(qos)],
+            )
 
-    def _connect(self, name: str, msgtype: str, qos: Qos) -> Any:
-        profiles = [_qos_profile(qos)]
-        return self._writer.add_connection(
-            name, msgtype, typestore=standard_types(), offered_qos_profiles=profiles
-        )
-
-    def _declared(self, name: str) -> tuple[_Topic, CdrLayout]:
-        entry = self._topics.get(name)
-        if entry is None or entry.layout is None:
-            raise self._unknown('topic', name)
-        return entry, entry.layout
-
-    def _unknown(self, what: str, name: str) -> UnknownNameError:
-        raw = what == 'raw topic'
-        valid = [name for name, topic in self._topics.items() if raw == (topic.layout is None)]
-        return UnknownNameError(what, name, valid, f"in the bag '{self.path}'; add it first")
-
-    def _check_new(self, topic: str) -> None:
-        if topic in self._topics:
-            sentence = f"Topic '{topic}' of the bag '{self.path}' was added before."
-            raise BagError(sentence, kind='topic_exists', topic=topic)
+    def _unknown(self, topic: str, valid: Iterable[str]) -> UnknownNameError:
+        where = f"in the bag '{self.path}'; add it first"
+        return UnknownNameError('topic', topic, valid, where)
 
     def _check_stamps(self, topic: str, stamps: npt.NDArray[Any]) -> None:
         if stamps.ndim != 1:
@@ -449,16 +390,22 @@ class BagWriter:
         ) from error  # fmt: skip
 
 
-def _is_plain(like: Any) -> bool:
-    """Whether an example consists of texts and lengths, which may come again and again."""
-    return isinstance(like, Mapping) and all(
-        isinstance(value, str | int) for value in like.values()
-    )
+def _layout(msgtype: str, like: Mapping[str, Any]) -> CdrLayout:
+    parts = ((path, tuple(value) if np.ndim(value) else value) for path, value in like.items())
+    return _layout_of(msgtype, tuple(parts))
 
 
 @functools.lru_cache(maxsize=32)
-def _plain_layout(msgtype: str, like: tuple[tuple[str, str | int], ...]) -> CdrLayout:
-    return CdrLayout.of_message(standard_types(), msgtype, example(msgtype, dict(like)))
+def _layout_of(msgtype: str, like: tuple[tuple[str, Any], ...]) -> CdrLayout:
+    """Make the layout of an example, which may come again and again."""
+    types = standard_types()
+    layout = CdrLayout(types, msgtype, serialized(types, msgtype, dict(like)))
+    fields = layout.fields(layout.encode_rows(1, {}))
+    for path in layout.paths:
+        if not np.isfinite(fields[path]).all():
+            what = f"Field '{path}' of an example of {msgtype} is not finite."
+            raise BagError(what, kind='not_finite', field=path)
+    return layout
 
 
 def _qos_profile(name: Qos) -> Any:

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.base.conventions import Array
-from izmp_dynamics.base.kernel import inlined, kernel
-from izmp_dynamics.base.vectors import dot, vector
+from izmp_dynamics.base.kernel import kernel
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
@@ -107,48 +106,23 @@ def quaternions_of_matrices(R: Array) -> Array:
 def matrices_from_quaternions(quaternions_xyzw: Array) -> Array:
     """Convert quaternions (T, 4), of any length but zero, to rotation matrices (T, 3, 3)."""
     matrices = np.empty((len(quaternions_xyzw), 3, 3))
-    _matrices(quaternions_xyzw, matrices)
+    _write(quaternions_xyzw, matrices)
     return matrices
 
 
 @kernel
-def _matrices(quaternions_xyzw: Array, matrices: Array) -> None:
-    """Write what `matrices_from_quaternions` returns."""
+def _write(quaternions_xyzw: Array, matrices: Array) -> None:
     for t in range(len(quaternions_xyzw)):
-        write_matrix(quaternions_xyzw[t], matrices[t])
-
-
-def turned(quaternions_xyzw: Array, sensor_R_root: Array) -> Array:
-    """Matrices (T, 3, 3) of quaternions (T, 4) of a sensor, times that of its mounting (3, 3)."""
-    matrices = np.empty((len(quaternions_xyzw), 3, 3))
-    _turned(quaternions_xyzw, sensor_R_root, matrices)
-    return matrices
-
-
-@kernel
-def _turned(quaternions_xyzw: Array, sensor_R_root: Array, matrices: Array) -> None:
-    """Write what `turned` returns."""
-    sensor = np.empty((3, 3))
-    for t in range(len(quaternions_xyzw)):
-        write_matrix(quaternions_xyzw[t], sensor)
-        for i in range(3):
-            for j in range(3):
-                column = (sensor_R_root[0, j], sensor_R_root[1, j], sensor_R_root[2, j])
-                matrices[t, i, j] = dot(vector(sensor[i], 0), column)
-
-
-@inlined
-def write_matrix(quaternion_xyzw: Array, matrix: Array) -> None:
-    """Write the rotation matrix (3, 3) of a quaternion (4,) of any length but zero."""
-    a, b, c, d = quaternion_xyzw
-    length = np.sqrt(a * a + b * b + c * c + d * d)
-    x, y, z, w = a / length, b / length, c / length, d / length
-    matrix[0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    matrix[0, 1] = 2.0 * (x * y - w * z)
-    matrix[0, 2] = 2.0 * (x * z + w * y)
-    matrix[1, 0] = 2.0 * (x * y + w * z)
-    matrix[1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    matrix[1, 2] = 2.0 * (y * z - w * x)
-    matrix[2, 0] = 2.0 * (x * z - w * y)
-    matrix[2, 1] = 2.0 * (y * z + w * x)
-    matrix[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+        matrix = matrices[t]
+        a, b, c, d = quaternions_xyzw[t]
+        length = np.sqrt(a * a + b * b + c * c + d * d)
+        x, y, z, w = a / length, b / length, c / length, d / length
+        matrix[0, 0] = 1.0 - 2.0 * (y * y + z * z)
+        matrix[0, 1] = 2.0 * (x * y - w * z)
+        matrix[0, 2] = 2.0 * (x * z + w * y)
+        matrix[1, 0] = 2.0 * (x * y + w * z)
+        matrix[1, 1] = 1.0 - 2.0 * (x * x + z * z)
+        matrix[1, 2] = 2.0 * (y * z - w * x)
+        matrix[2, 0] = 2.0 * (x * z - w * y)
+        matrix[2, 1] = 2.0 * (y * z + w * x)
+        matrix[2, 2] = 1.0 - 2.0 * (x * x + y * y)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array, Stamps, seconds
 from izmp_dynamics.base.rotations import quaternions_of_matrices, to_rpy
@@ -181,10 +180,8 @@ def _write(
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
         bag.add_file('robot.yaml', _robot_text(recording, forces, units, source))
-        text = {'data': urdf}
-        bag.add_topic('/robot_description', 'std_msgs/msg/String', text)
-        start = int(recording.stamps[0])
-        bag.write('/robot_description', start, example('std_msgs/msg/String', text))
+        bag.add_topic('/robot_description', 'std_msgs/msg/String', {'data': urdf})
+        bag.write_batch('/robot_description', recording.stamps[:1])
         _write_joints(bag, recording.stamps, recording.q)
         floor = {'pose.position': np.zeros_like(recording.p)}
         place = {

@@ -10,7 +10,7 @@ import numpy as np
 from izmp_dynamics.base.columns import Record
 from izmp_dynamics.base.conventions import Array, Flags, Stamps
 from izmp_dynamics.base.faults import Fault, Faults, Reason
-from izmp_dynamics.base.rotations import turned
+from izmp_dynamics.base.rotations import matrices_from_quaternions
 from izmp_dynamics.pipeline.limits import LARGEST_POSITION
 from izmp_dynamics.pipeline.rig import Rig
 from izmp_dynamics.sensing.localizer import Localizer, RootPose
@@ -102,7 +102,7 @@ class OrientationStage(Stage):
             moving: (K,) whether the joints move, so that a sensor that repeats itself is stuck.
         """
         quaternions = self.stream.buffer.at(instants).values
-        R = turned(quaternions, self._sensor_R_root)
+        R: Array = matrices_from_quaternions(quaternions) @ self._sensor_R_root
         if self.stream.was_stuck or (self._imu is not None and self._imu.was_stuck):
             R[self.stuck_at(instants, moving)] = np.nan
         return R

@@ -13,6 +13,7 @@ from izmp_dynamics.bags.messages import (
     Flags,
     ImuBatch,
     JointStateBatch,
+    StampedValues,
     WrenchBatch,
     efforts_in_columns,
     in_columns,
@@ -95,9 +96,6 @@ class CounterClock:
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]  # in the other order
 _VERSION = 'names_version'
 """Field of messages whose values are named in another topic, as those of pal_statistics are."""
-
-_Stamped = tuple[Stamps, Stamps, tuple[str, ...], int, str | None]
-"""The attributes of `bags.messages.Stamped`, in their order."""
 
 
 class MappedMessages:
@@ -334,17 +332,16 @@ class MappedMessages:
         found[..., 2] = load
         return found
 
-    def _joints(self, stamped: _Stamped, values: Array, wanted: Sequence[str]) -> JointStateBatch:
+    def _joints(
+        self, stamped: StampedValues, values: Array, wanted: Sequence[str]
+    ) -> JointStateBatch:
         names = self._map.names
         positions, present = in_columns(values[:, self._places['positions']], names, wanted)
         efforts = efforts_in_columns(self.efforts(values), names, wanted)
-        absent = tuple(name for name in wanted if name not in names)
         others = tuple(name for name in names if name not in wanted)
-        return JointStateBatch(
-            *stamped, tuple(wanted), positions, present, absent, efforts, others
-        )
+        return JointStateBatch(*stamped, tuple(wanted), positions, present, efforts, others)
 
-    def _imu(self, stamped: _Stamped, values: Array) -> ImuBatch:
+    def _imu(self, stamped: StampedValues, values: Array) -> ImuBatch:
         orientations = self.orientations(values)
         if orientations is None:
             orientations = np.zeros((len(values), 4))

@@ -71,9 +71,6 @@ class Recording(Survey):
         self.joint_presence = JointPresence(self.model.joint_names, published)
 
     def _span(self, batch: Batch) -> tuple[Signals, int]:
-        return self._signals(batch), batch.end
-
-    def _signals(self, batch: Batch) -> Signals:
         signals = self._joints(batch)
         for signal in self.robot.signals():
             name = signal.name
@@ -89,7 +86,7 @@ class Recording(Survey):
             signals[name] = self._observed(name, read.stamps, _VALUES[signal.kind](read))
             if name == 'position' == self.orientation:
                 signals['orientation'] = Samples(read.stamps, read.orientations)
-        return signals
+        return signals, batch.end
 
     def _read(self, signal: str, batch: Batch) -> Any:
         return self.uses[signal].read(batch, self.joint_watch.names)

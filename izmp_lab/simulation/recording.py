@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.bags.examples import example
 from izmp_dynamics.bags.writer import BagWriter, Qos
 from izmp_dynamics.base.conventions import Array, Stamps
 from izmp_dynamics.base.errors import SimulationError
@@ -154,7 +153,7 @@ def check_recordable(
 def _write_description(bag: BagWriter, urdf: Urdf, stamp: int) -> None:
     text = {'data': urdf.text}
     bag.add_topic('/robot_description', 'std_msgs/msg/String', text, qos='latched')
-    bag.write('/robot_description', stamp, example('std_msgs/msg/String', text))
+    bag.write_batch('/robot_description', np.array([stamp]))
 
 
 def _sensors(run: SimulatedRun, file: RobotFile) -> Iterator[_Channel]:
