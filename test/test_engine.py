@@ -14,8 +14,7 @@ import distributed
 import pytest
 
 from izmp_dynamics.base.errors import ProcessError
-from izmp_dynamics.engine.processes import SETTINGS, Processes, connected
-from izmp_dynamics.engine.tasks import outcomes
+from izmp_dynamics.engine.processes import SETTINGS, Processes, connected, outcomes
 
 from .raising import raising
 

@@ -86,12 +86,13 @@ def _unreadable(path: Path, error: OSError) -> BagError:
 
 
 def _folder(folder: Path) -> BagFiles:
-    present = sorted(x for x in folder.iterdir() if x.name.endswith(_SUFFIXES) and x.is_file())
+    present = [x for x in folder.iterdir() if x.name.endswith(_SUFFIXES) and x.is_file()]
+    present.sort(key=lambda path: (len(path.name), path.name))  # walk_2.mcap before walk_10.mcap
     if not (folder / FILE).exists():
         if not present:
             raise _no_bag_in(folder)
         note = f"'{folder}' has no {FILE} (was the recorder killed?); its storage files are read."
-        return BagFiles(_natural(present), notes=[note])
+        return BagFiles(present, notes=[note])
     try:
         metadata = read_metadata(folder)
     except BagError as error:
@@ -99,7 +100,7 @@ def _folder(folder: Path) -> BagFiles:
         if not present:
             path = folder / FILE
             raise BagError(f'{what}.', kind='bad_metadata', path=path, cause=error) from error
-        return BagFiles(_natural(present), notes=[f'{what}; the storage files are read.'])
+        return BagFiles(present, notes=[f'{what}; the storage files are read.'])
     listed = [folder / name for name in metadata.files]
     there = [path for path in listed if path.is_file()]
     missing = ', '.join(path.name for path in listed if path not in there)
@@ -108,7 +109,7 @@ def _folder(folder: Path) -> BagFiles:
         return BagFiles(there, metadata, damages=[damage] if missing else [])
     if present:
         note = f"{FILE} of '{folder}' lists {missing or 'no file'}; {present[0].name} is read."
-        return BagFiles(_natural(present), metadata, notes=[note])
+        return BagFiles(present, metadata, notes=[note])
     raise BagError(damage, kind='files_missing', path=folder, files=metadata.files)
 
 
@@ -125,11 +126,6 @@ def _no_bag_in(folder: Path) -> BagError:
 
 def _convert(path: Path) -> str:
     return f"Convert it first: rosbags-convert --src '{path}' --dst '{path.with_suffix('')}'"
-
-
-def _natural(paths: list[Path]) -> list[Path]:
-    """Sort walk_2.mcap before walk_10.mcap."""
-    return sorted(paths, key=lambda p: (len(p.name), p.name))
 
 
 def _open_plain(path: Path, head: bytes, scratch: Scratch) -> Storage:

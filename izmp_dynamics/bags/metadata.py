@@ -1,5 +1,6 @@
 """metadata.yaml of a rosbag2 folder, versions 1 to 9; which folders a new bag may replace."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -121,7 +122,9 @@ def _foreign(path: Path) -> Obstacle | None:
         return 'no_metadata', f'is not overwritten: it holds no {FILE}, so it is not a bag', FILE
     if KEY not in text:
         return 'foreign_metadata', f'is not overwritten: its {FILE} is not that of a bag', FILE
-    own = {FILE, *_further_files(path)}
+    own = {FILE}
+    with suppress(BagError):  # damaged metadata list nothing
+        own.update(read_metadata(path).custom_data.get(FILES, '').split())
     others = [
         x.name for x in path.iterdir() if x.name not in own and not x.name.endswith(_STORAGE)
     ]
@@ -129,11 +132,3 @@ def _foreign(path: Path) -> Obstacle | None:
         return None
     name = min(others)
     return 'foreign_file', f"is not overwritten: besides the bag it holds '{name}'", name
-
-
-def _further_files(path: Path) -> list[str]:
-    """Names of the files that were written with a bag, as its metadata say."""
-    try:
-        return read_metadata(path).custom_data.get(FILES, '').split()
-    except BagError:  # damaged metadata list nothing
-        return []

@@ -13,6 +13,7 @@ or not, with or without metadata.yaml. What is damaged is read as far as it goes
 how far. Every failure is a `BagError` that says what, where and what would help.
 """
 
+import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -308,13 +309,43 @@ class _Source:
         return Raws.of(unpacked)
 
 
+class _Pending:
+    """Messages of one topic that were read and not taken: parts by their first stamp."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, int, int, Stamps, Raws]] = []
+        self._count = 0
+
+    @property
+    def first(self) -> int:
+        """The earliest stamp; FOREVER without messages."""
+        return self._parts[0][0] if self._parts else FOREVER
+
+    def add(self, part: Part) -> None:
+        """Add messages in any order."""
+        stamps, raws = _sorted([part])
+        self._count += 1  # keeps the order of the file among equal stamps
+        heapq.heappush(self._parts, (int(stamps[0]), self._count, 0, stamps, raws))
+
+    def take(self, end: int) -> Part:
+        """Take the messages received before `end`, of which there is at least one."""
+        taken = []
+        while self.first < end:
+            _, number, start, stamps, raws = heapq.heappop(self._parts)
+            stop = start + int(np.searchsorted(stamps[start:], end))
+            taken.append((number, (stamps[start:stop], raws[start:stop])))
+            if stop < len(raws):
+                heapq.heappush(self._parts, (int(stamps[stop]), number, stop, stamps, raws))
+        return _sorted([part for _, part in sorted(taken, key=lambda entry: entry[0])])
+
+
 class Merger:
     """Reads no further ahead than a span needs."""
 
     def __init__(self, sources: Sequence[tuple[Storage, Mapping[int, str]]]) -> None:
         """Take containers, each with its wanted channels and the topics that they belong to."""
         self._sources = [_Source(storage, topics) for storage, topics in sources]
-        self._pending: dict[str, list[Part]] = {}  # each in the order of its stamps
+        self._pending: dict[str, _Pending] = {}
 
     def spans(self, span: int) -> Iterator[tuple[int, int, Parts]]:
         """Start, end [ns] and the messages by topic, for every span that has any.
@@ -327,25 +358,16 @@ class Merger:
             end = first + span if end is None or first >= end + span else end + span
             while self._horizon() < end:
                 self._pull()
-            yield end - span, end, self._take(end)
-
-    def _take(self, end: int) -> Parts:
-        """Take the messages before a time."""
-        taken: Parts = {}
-        for topic, parts in self._pending.items():
-            stops = [int(np.searchsorted(stamps, end)) for stamps, _ in parts]
-            if any(stops):
-                cut = list(zip(stops, parts, strict=True))
-                taken[topic] = _sorted([(s[:k], r[:k]) for k, (s, r) in cut if k])
-                rest = ((s[k:], r[k:]) if k else (s, r) for k, (s, r) in cut if k < len(s))
-                self._pending[topic] = list(rest)
-        return taken
+            topics = [topic for topic, pending in self._pending.items() if pending.first < end]
+            yield end - span, end, {topic: self._pending[topic].take(end) for topic in topics}
+            for topic in topics:
+                if self._pending[topic].first == FOREVER:
+                    del self._pending[topic]
 
     def _first(self) -> int:
         """The earliest stamp that was not taken yet; FOREVER at the end."""
         while True:
-            pending = (part for parts in self._pending.values() for part in parts)
-            first = min((int(stamps[0]) for stamps, _ in pending), default=FOREVER)
+            first = min((pending.first for pending in self._pending.values()), default=FOREVER)
             if self._horizon() >= first:
                 return first
             self._pull()
@@ -357,7 +379,7 @@ class Merger:
         source = min(self._sources, key=lambda s: s.horizon)
         for topic, part in source.pull():
             if len(part[1]):
-                self._pending.setdefault(topic, []).append(_sorted([part]))
+                self._pending.setdefault(topic, _Pending()).add(part)
 
 
 def _sorted(parts: list[Part]) -> Part:

@@ -1,18 +1,26 @@
-"""Where tasks are done: in this process, or in several of this computer."""
+"""Tasks in several processes: a stream of outcomes, whatever happens to the workers.
+
+Nothing here knows of bags or studies. A worker that dies loses nothing: what it had not handed
+over is done again elsewhere. A task that raises is tried again, and at last gives its exception;
+one whose workers are killed again and again gives a `ProcessError`. Every worker loads this module
+first.
+"""
 
 import asyncio
 import logging
 import os
+import signal
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
-from typing import Any
+from typing import Any, TypeVar
 
 from izmp_dynamics.base.errors import ProcessError
-from izmp_dynamics.engine.worker import held_back
 from izmp_dynamics.files.libraries import library
 
 PURPOSE = 'Work in several processes'
@@ -24,9 +32,15 @@ CHECKED = 5.0
 LEAST_MEMORY = 400_000_000
 """Of a process [bytes]: one that evaluates a short bag takes 300 MB."""
 
+AT_A_TIME = 4000
+"""Tasks that the scheduler knows at a time."""
+
+T = TypeVar('T')
+R = TypeVar('R')
+
 _log = logging.getLogger(__name__)
 
-_PRELOAD = 'izmp_dynamics.engine.worker'
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 SETTINGS = {
     'distributed.scheduler.allowed-failures': 3,  # of workers, until their task is given up
@@ -131,7 +145,7 @@ def _started(distributed: Any, processes: Processes, tasks: int) -> Any:
             security=True,  # credentials of this run alone: other users are refused
             dashboard_address='127.0.0.1:0',  # any free port
             scheduler_kwargs={'dashboard': False},
-            preload=[_PRELOAD],
+            preload=[__name__],  # `dask_setup`
             **memory,
         )
     except ValueError as error:
@@ -179,3 +193,102 @@ def _close(part: Any) -> None:
     """Close a client or a cluster; where a computer is too busy, what is left is killed."""
     with suppress(asyncio.TimeoutError, OSError):
         part.close()
+
+
+def outcomes(
+    client: Any,
+    function: Callable[..., R],
+    tasks: Sequence[T],
+    retries: int = 0,
+    needs: Callable[[T], Iterable[T]] = lambda task: (),
+) -> Iterator[tuple[T, R | Exception]]:
+    """Do tasks; yield each with its result, or with the exception that it ended with.
+
+    Args:
+        client: `distributed.Client`.
+        function: what is done with a task, importable on the workers.
+        tasks: each once, hashable, in the order in which they are begun.
+        retries: how often a task that raises is tried again.
+        needs: which of the tasks must have ended before this one begins.
+
+    Yields:
+        The tasks in the order in which they end.
+
+    Raises:
+        ProcessError: the connection to the scheduler is lost.
+    """
+    order = TopologicalSorter({task: needs(task) for task in tasks})
+    order.prepare()
+    waiting = deque(order.get_ready())
+    running: dict[Any, T] = {}
+    ended = library('distributed', PURPOSE).as_completed()
+    # The scheduler keeps many tasks until a worker is free. Few it would hand out all at once, and
+    # those that only wait at a worker would count as killed with it: they get one per worker.
+    threads = sum(client.nthreads().values())
+    at_a_time = threads if threads and len(tasks) <= 2 * threads else AT_A_TIME
+    while order.is_active():
+        while waiting and len(running) < at_a_time:
+            task = waiting.popleft()
+            future = client.submit(function, task, pure=False, retries=retries)
+            running[future] = task
+            ended.add(future)
+        future = next(ended)
+        task = running.pop(future)
+        yield task, _outcome(future)
+        del future  # the workers forget the result
+        order.done(task)
+        waiting += order.get_ready()
+
+
+def _outcome(future: Any) -> Any:
+    if future.status == 'cancelled':  # the client does so with all when it loses the scheduler
+        raise ProcessError(
+            'The connection to the scheduler is lost, as it has ended or the computer is far too '
+            'busy; what is finished is kept.',
+            kind='scheduler_lost',
+        )
+    try:
+        return future.result()
+    except Exception as error:
+        if type(error).__name__ != 'KilledWorker':
+            return error
+        return ProcessError(
+            'Every process that did this was killed, perhaps for want of memory; give each more '
+            'with --memory, and take fewer of them.',
+            kind='process_lost',
+        )
+
+
+def dask_setup(_: Any) -> None:
+    """Leave Ctrl-C to the process that started this one, and the terminal as well."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+    logging.getLogger('izmp_dynamics').setLevel(logging.ERROR)
+    for name in ('distributed', 'tornado'):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Hold back SIGINT and SIGTERM; at the end they have the effect that they had before.
+
+    A process that is started meanwhile gets all that it waits for, else it would end with an
+    `EOFError`. It inherits both signals blocked, until `dask_setup`: Ctrl-C reaches every process
+    of a terminal, those that are still importing as well.
+    """
+    came: list[int] = []
+    previous: dict[signal.Signals, Any] = {}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+        if threading.current_thread() is threading.main_thread():  # else they do not come here
+            for each in _INTERRUPTS:  # other threads receive what this one blocks
+                previous[each] = signal.signal(each, lambda number, _: came.append(number))
+        yield
+    finally:
+        for each, handler in previous.items():
+            signal.signal(each, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in came:
+            signal.raise_signal(number)

@@ -17,9 +17,7 @@ from pathlib import Path
 
 from izmp_dynamics.base.cache import code_digest
 from izmp_dynamics.base.errors import FleetError, ProcessError
-from izmp_dynamics.engine.processes import PURPOSE, Processes, connected
-from izmp_dynamics.engine.tasks import outcomes
-from izmp_dynamics.engine.worker import held_back
+from izmp_dynamics.engine.processes import PURPOSE, Processes, connected, held_back, outcomes
 from izmp_dynamics.files.libraries import library
 from izmp_dynamics.files.place import write_together, write_whole
 from izmp_dynamics.fleet.page import fleet_page, fleet_statistics, libraries

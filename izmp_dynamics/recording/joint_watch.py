@@ -6,9 +6,7 @@ robot is not the recorded one.
 """
 
 import difflib
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,36 +32,6 @@ SHARE = 0.01
 """Share of the messages in which a mimic joint may be elsewhere without a remark [-]."""
 
 
-@dataclass
-class _Range:
-    """Smallest and largest position, single outliers left out."""
-
-    lowest: float = np.inf
-    highest: float = -np.inf
-
-    def add(self, positions: Array) -> None:
-        if len(positions) < 3:
-            return
-        windows = np.lib.stride_tricks.sliding_window_view(positions, 3)
-        middle = np.median(windows, axis=1)
-        self.lowest = min(self.lowest, float(middle.min()))
-        self.highest = max(self.highest, float(middle.max()))
-
-
-@dataclass
-class _Deviation:
-    """How far a mimic joint was from where its driver puts it."""
-
-    count: int = 0
-    beyond: int = 0
-    largest: float = 0.0
-
-    def add(self, deviations: Array, tolerance: float) -> None:
-        self.count += len(deviations)
-        self.beyond += int(np.count_nonzero(deviations > tolerance))
-        self.largest = max(self.largest, float(deviations.max(initial=0.0)))
-
-
 class JointWatch:
     """Compares recorded positions of fixed and mimic joints with the URDF, span by span.
 
@@ -80,8 +48,9 @@ class JointWatch:
         self._published = {model.joint_names[column] for column in published}
         self._tied = [link for link in model.tree.segments if link.joint not in model.joint_names]
         self.names = (*model.joint_names, *(link.joint for link in self._tied))
-        self._ranges: defaultdict[str, _Range] = defaultdict(_Range)
-        self._deviations: defaultdict[str, _Deviation] = defaultdict(_Deviation)
+        self._ranges: dict[str, tuple[float, float]] = {}
+        # of mimic joints: positions, those that are elsewhere, and how far at most
+        self._deviations = dict.fromkeys((link.joint for link in self._tied), (0, 0, 0.0))
 
     def watch(self, read: JointStateBatch) -> None:
         """Take note of messages that were read with the joints `names`."""
@@ -90,7 +59,7 @@ class JointWatch:
                 continue
             rows, positions = self._credible(read, column)
             if link.kind == 'fixed':
-                self._ranges[link.joint].add(positions)
+                self._extend_range(link.joint, positions)
             elif link.driver not in self._published:
                 self._compare(link, positions, np.zeros(len(positions)))
             else:
@@ -101,7 +70,7 @@ class JointWatch:
 
     def findings(self) -> Iterator[Finding]:
         """What contradicts the URDF."""
-        moved = {name: seen.highest - seen.lowest for name, seen in self._ranges.items()}
+        moved = {name: highest - lowest for name, (lowest, highest) in self._ranges.items()}
         fixed = [f'{name} (by {size:.3g})' for name, size in moved.items() if size > MOVES]
         if fixed:
             yield Finding(
@@ -112,9 +81,11 @@ class JointWatch:
                 'their type (revolute, prismatic) in it.',
             )
         elsewhere = [
-            f'{link.joint} (by up to {seen.largest:.3g} from {_mimicry(link)})'
-            for link in self._tied
-            if (seen := self._deviations.get(link.joint)) and seen.beyond > SHARE * seen.count
+            f'{link.joint} (by up to {largest:.3g} from {_mimicry(link)})'
+            for link, (count, beyond, largest) in zip(
+                self._tied, self._deviations.values(), strict=True
+            )
+            if beyond > SHARE * count
         ]
         if elsewhere:
             yield Finding(
@@ -125,10 +96,20 @@ class JointWatch:
                 '<mimic>, or take it out, so that their own positions are used.',
             )
 
+    def _extend_range(self, joint: str, positions: Array) -> None:
+        """Note the smallest and largest position, single outliers left out."""
+        if len(positions) >= 3:
+            windows = np.lib.stride_tricks.sliding_window_view(positions, 3)
+            middle = np.median(windows, axis=1)
+            lowest, highest = self._ranges.get(joint, (np.inf, -np.inf))
+            self._ranges[joint] = min(lowest, middle.min()), max(highest, middle.max())
+
     def _compare(self, link: TreeSegment, positions: Array, driver: Array) -> None:
         """Compare a mimic joint with its driver at the same instants, (T,) each."""
-        deviations = np.abs(positions - (link.multiplier * driver + link.offset))
-        self._deviations[link.joint].add(deviations, MIMIC_TOLERANCE[link.kind])
+        off = np.abs(positions - (link.multiplier * driver + link.offset))
+        count, beyond, largest = self._deviations[link.joint]
+        beyond += int(np.count_nonzero(off > MIMIC_TOLERANCE[link.kind]))
+        self._deviations[link.joint] = count + len(off), beyond, max(largest, off.max(initial=0))
 
     def _driver(self, read: JointStateBatch, link: TreeSegment) -> tuple[Stamps, Array]:
         """Stamps and positions of a mimic joint's driver, in the order of the stamps."""

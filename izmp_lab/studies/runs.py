@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from izmp_dynamics.base.cache import code_digest
-from izmp_dynamics.engine.processes import HERE, Processes, connected, is_here
-from izmp_dynamics.engine.tasks import outcomes
+from izmp_dynamics.engine.processes import HERE, Processes, connected, is_here, outcomes
 from izmp_dynamics.files.place import write_whole
 from izmp_dynamics.fleet.robots import robot_digest
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
