@@ -20,8 +20,7 @@ from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
 from izmp_dynamics.bodies.registration import Step, find_imbalance, find_shift
 from izmp_dynamics.bodies.table import Table, read_table
-from izmp_dynamics.bodies.units import read_units
-from izmp_dynamics.bodies.write import import_opensim
+from izmp_dynamics.bodies.write import import_opensim, read_units
 from izmp_dynamics.cli.main import main
 
 from .requiring import need

@@ -201,15 +201,16 @@ class CdrLayout:
         Raises:
             UnknownNameError: no leaf and no uniform message of this name.
         """
-        leaf = self._leaves.get(path)
-        if leaf is not None:
-            return leaf
-        inside = [x for p, x in self._leaves.items() if p.startswith((f'{path}.', f'{path}['))]
-        uniform = all(b.offset == a.end and b.dtype == a.dtype for a, b in pairwise(inside))
-        if not inside or not uniform:
-            where = f'in {self.msgtype}'
-            raise UnknownNameError('field', path, (*self.times, *self.paths), where)
-        return Leaf(inside[0].dtype, inside[0].offset, (sum(x.count for x in inside),))
+        if path not in self._leaves:
+            begin = f'{path}.', f'{path}['
+            inside = [self._leaves[leaf] for leaf in self.paths if leaf.startswith(begin)]
+            uniform = all(b.offset == a.end and b.dtype == a.dtype for a, b in pairwise(inside))
+            if not inside or not uniform:
+                where = f'in {self.msgtype}'
+                raise UnknownNameError('field', path, (*self.times, *self.paths), where)
+            count = sum(leaf.count for leaf in inside)
+            self._leaves[path] = Leaf(inside[0].dtype, inside[0].offset, (count,))
+        return self._leaves[path]
 
     def _write(self, rows: Rows, path: str, value: npt.NDArray[Any]) -> None:
         target = self.columns(path).view(rows)

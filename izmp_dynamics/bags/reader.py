@@ -272,7 +272,6 @@ class _Source:
         self.horizon = FOREVER if storage.start is None or not topics else storage.start
 
     def pull(self) -> Iterator[tuple[str, Part]]:
-        """Read the next block."""
         block = next(self._blocks, None)
         self.horizon = FOREVER if block is None else block.horizon
         for channel, (stamps, raws) in block.messages.items() if block else ():

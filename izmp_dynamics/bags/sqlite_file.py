@@ -217,7 +217,6 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _blocks(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    """Group rows to blocks."""
     block: list[Row] = []
     total, limit = 0, _BLOCK_SIZE
     while few := list(islice(rows, _FEW)):

@@ -133,7 +133,6 @@ class _Reader:
         self._feet = self._choose_feet(feet)
 
     def recording(self, progress: Callable[[float], None]) -> Recording:
-        """Perform the motion."""
         outlines = {name: self._outline(name) for name in self._feet}
         chains = {
             name: self._axes(self._joints[name]) for name in self._members if name != self._root

@@ -1,5 +1,6 @@
 """A recording of a human → folder with bag, URDF and robot file, as every log here."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -9,16 +10,17 @@ import numpy as np
 
 from izmp_dynamics.bags.writer import BagWriter
 from izmp_dynamics.base.conventions import GRAVITY, NANOSECONDS, Array, Stamps, seconds
+from izmp_dynamics.base.errors import BagError, UnknownNameError
 from izmp_dynamics.base.rotations import quaternions_of_matrices, to_rpy
 from izmp_dynamics.bodies.c3d import C3d, read_c3d
 from izmp_dynamics.bodies.opensim import read_opensim
 from izmp_dynamics.bodies.plates import foot_forces, read_plates
 from izmp_dynamics.bodies.recording import Foot, Joint, Link, Recording, Wrenches
 from izmp_dynamics.bodies.registration import find_imbalance
-from izmp_dynamics.bodies.table import read_table
-from izmp_dynamics.bodies.units import read_units
+from izmp_dynamics.bodies.table import Table, read_table
 from izmp_dynamics.model.robot_model import load_model
 from izmp_dynamics.model.urdf import parse_urdf
+from izmp_dynamics.sensing.sensor_check import FASTEST_GYROSCOPE
 
 HEAVY = 0.25
 """Of the whole mass; no limb of a human is as heavy."""
@@ -28,6 +30,8 @@ PLATE_TOPIC, FOOT_TOPIC = '/plates/{}/wrench', '/derived/{}/wrench'
 _WRENCH = 'geometry_msgs/msg/WrenchStamped'
 _IMU = 'sensor_msgs/msg/Imu'
 _POSE = 'geometry_msgs/msg/PoseStamped'
+_COLUMN = re.compile(r'(.+?)_?(acc|gyr)[a-z]*_?([xyz])', re.IGNORECASE)
+"""Of an inertial unit, such as trunk_Accel_X."""
 
 
 def import_opensim(
@@ -103,6 +107,54 @@ def _plates(
     return tuple(plate.moved(way) for plate in plates), remarks
 
 
+def read_units(
+    table: Table, bodies: Mapping[str, str], recording: Recording
+) -> tuple[tuple[Wrenches, ...], tuple[str, ...]]:
+    """Find units in columns such as trunk_Accel_X and trunk_Gyro_X.
+
+    Args:
+        table: of the file.
+        bodies: name of a unit in its columns → body that carries it.
+        recording: of the motion.
+
+    Returns:
+        By body angular velocity and specific force; how they are read, sentences.
+
+    Raises:
+        UnknownNameError: there is no such unit or body.
+        BagError: an acceleration is neither in m/s² nor in g, or the times are others.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for column in table.names:
+        if match := _COLUMN.fullmatch(column):
+            unit, *what = match.groups()
+            found.setdefault(unit, {})[''.join(what).lower()] = column
+    wanted = [f'{kind}{axis}' for kind in ('gyr', 'acc') for axis in 'xyz']
+    whole = {unit: [of[key] for key in wanted] for unit, of in found.items() if len(of) == 6}
+    valid = [link.name for link in recording.links[1:] if link.mass]
+    inside, units, remarks = recording.inside(table.stamps, 'units'), [], []
+    for unit, body in bodies.items():
+        if unit not in whole:
+            raise UnknownNameError('unit', unit, tuple(whole), f"in '{table.path}'")
+        if body not in valid:
+            raise UnknownNameError('body beside the root', body, valid, 'in the model')
+        values = table.columns(whole[unit])
+        turns_in, size = 'rad/s', float(np.median(np.linalg.norm(values[:, 3:], axis=1)))
+        moves_in = 'g' if 0.7 < size < 1.5 else 'm/s²'
+        if not 0.7 < size < 1.5 and not 0.7 < size / GRAVITY < 1.5:
+            raise BagError(
+                f"'{table.path}' has accelerations of {size:.3g} in the median for '{unit}'; "
+                f'specific force is 1 g or {GRAVITY:.2f} m/s² at rest.',
+                kind='wrong_unit', path=table.path,
+            )  # fmt: skip
+        if np.abs(values[:, :3]).max() > FASTEST_GYROSCOPE:
+            turns_in, values[:, :3] = '°/s', np.radians(values[:, :3])
+        values[:, 3:] *= GRAVITY if moves_in == 'g' else 1.0
+        units.append(Wrenches(body, table.stamps[inside], values[inside]))
+        remarks.append(f"Unit '{unit}' on {body} is read in {turns_in} and {moves_in}.")
+    return tuple(units), tuple(remarks)
+
+
 def _trunk(recording: Recording) -> Iterator[str]:
     """Which heavy body turns along with the root, in a sentence."""
     for link in recording.links:
@@ -175,7 +227,6 @@ def _write(
     path: Path,
     overwrite: bool,
 ) -> None:
-    """Write the folder: complete or not at all."""
     urdf = _urdf_text(recording)
     with BagWriter(path, overwrite=overwrite) as bag:
         bag.add_file('robot.urdf', urdf)
@@ -229,7 +280,6 @@ def _robot_text(
     units: tuple[Wrenches, ...],
     source: str,
 ) -> str:
-    """The robot file."""
     rate = NANOSECONDS / float(np.median(np.diff(recording.stamps)))
     gravity = recording.gravity
     lines = [

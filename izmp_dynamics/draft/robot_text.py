@@ -118,7 +118,6 @@ class Draft:
         return '\n'.join([*head, *self.lines, ''])
 
     def _add(self, line: str, why: str = '', guess: str = '') -> None:
-        """Add a line with a comment."""
         if guess:
             self.guesses.append(guess)
             why = f'{CHECK}: {guess}'
