@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, finite_rows, seconds
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows, seconds
 from izmp_dynamics.base.finding import Finding, list_names, warning
 from izmp_dynamics.base.robust import mean as robust_mean
 from izmp_dynamics.base.rotations import rotated
@@ -78,8 +77,6 @@ _FORCE_FROM = {
     'ir_md': ('IR-MD', 'position and orientation of the root in the world'),
 }
 """Track → its label, and what its mean contact force follows from."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 def motion_findings(evaluation: Evaluation, stands: Flags) -> Iterator[Finding]:

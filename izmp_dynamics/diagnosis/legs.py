@@ -13,9 +13,8 @@ from itertools import combinations, permutations, product
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags
 from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.model.body_layout import DRIVER
 from izmp_dynamics.results.evaluation import Evaluation, Foot
@@ -77,8 +76,6 @@ LEAST_TIME = 0.3
 
 LEAST_LOAD = 0.1
 """Share of the load that these two must measure, or one of them may be about to step [-]."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 class _Order(NamedTuple):

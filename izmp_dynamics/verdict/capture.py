@@ -13,18 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.base.rotations import rotated
 from izmp_dynamics.stability.support_polygon import margins, plane_axes
 from izmp_dynamics.verdict.formatting import instant, seconds
 from izmp_dynamics.verdict.scene import Scene, sole_frame
-from izmp_dynamics.verdict.timeline import Mask
 
 SMOOTHING = 0.04
 """Time over which velocities are averaged [s]."""
 
 
-def capture_margins(scene: Scene, rows: slice, counts: Mask | None = None) -> tuple[Array, Array]:
+def capture_margins(scene: Scene, rows: slice, counts: Flags | None = None) -> tuple[Array, Array]:
     """Distances of the projections of centre of mass and capture point from the edge.
 
     The velocity is the mean over the time before, so that no push acts before it begins.
@@ -52,7 +51,7 @@ def capture_margins(scene: Scene, rows: slice, counts: Mask | None = None) -> tu
     earlier = np.maximum(np.arange(len(up)) - m, 0)
     for k, foot in enumerate(evaluation.feet):
         R, middle = sole_frame(foot, rows)
-        on: Mask = scene.supporting[rows] == k
+        on: Flags = scene.supporting[rows] == k
         velocity[on] = _velocity(
             scene.timeline.time[rows],
             rotated(axes, centre - middle),
@@ -146,7 +145,7 @@ def touchdowns(scene: Scene) -> Touchdowns:
     """
     known = np.flatnonzero(scene.support_known)
     time, width = scene.timeline.time[known], scene.averaging_time
-    loaded: Mask = np.stack([foot.loaded[known] for foot in scene.evaluation.feet], axis=1)
+    loaded: Flags = np.stack([foot.loaded[known] for foot in scene.evaluation.feet], axis=1)
     on_line = (scene.loaded & ~scene.spans_area)[known]
     comes = np.zeros(len(known), dtype=np.bool_)
     comes[1:] = (loaded[1:] & ~loaded[:-1]).any(axis=1)
@@ -164,7 +163,7 @@ def touchdowns(scene: Scene) -> Touchdowns:
     return Touchdowns(time[first], margin, float(np.diff(supported).max(initial=0.0)))
 
 
-def _margin(scene: Scene, before: int, loaded: Mask) -> float:
+def _margin(scene: Scene, before: int, loaded: Flags) -> float:
     """Margin of the capture point at an instant before feet land [m].
 
     Args:
@@ -172,7 +171,7 @@ def _margin(scene: Scene, before: int, loaded: Mask) -> float:
         before: row of the instant.
         loaded: (S, F) which feet carry then and while they land.
     """
-    counts: Mask = np.asarray(loaded.any(axis=0))
+    counts: Flags = np.asarray(loaded.any(axis=0))
     feet = zip(scene.evaluation.feet, counts, strict=True)
     if not loaded[0].any() or sum(foot.sole.shape[1] for foot, on in feet if on) < 3:
         return np.nan

@@ -19,12 +19,12 @@ from functools import cache
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, median, percentile
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.verdict.posture import MOTION_REACH
 from izmp_dynamics.verdict.scene import Scene
-from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
+from izmp_dynamics.verdict.timeline import Indices, running_sum
 
 CONFIDENCE = 0.95
 """Share of the time in which the averaged point is within its uncertainty."""
@@ -106,7 +106,7 @@ class TrackError:
         return bool(self.slow / _RAYLEIGH_MEDIAN > 2.0 * self.averaged_scatter)
 
 
-def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackError:
+def track_error(scene: Scene, name: str, pushed: Flags | None = None) -> TrackError:
     """Estimate the error of a track.
 
     What throws the IZMP off the CoP while something pushes is no error, and a few spikes are no
@@ -163,7 +163,7 @@ def track_error(scene: Scene, name: str, pushed: Mask | None = None) -> TrackErr
     )
 
 
-def _calm(rows: Mask, pushed: Mask | None) -> Mask:
+def _calm(rows: Flags, pushed: Flags | None) -> Flags:
     """Those rows (K,) at which nothing pushes; all if too few are left."""
     calm = rows if pushed is None else rows & ~pushed
     return calm if np.count_nonzero(calm) >= _FEWEST else rows
@@ -175,7 +175,7 @@ def _assumed_bias(scene: Scene) -> float:
     return float(np.tan(np.radians(ASSUMED_TILT)) * height) if height > 0 else 0.0
 
 
-def _jumps(scene: Scene, name: str, judged: Mask) -> float:
+def _jumps(scene: Scene, name: str, judged: Flags) -> float:
     """Noise per axis [m] of a track from its second differences."""
     x, y = (np.where(judged, axis, np.nan) for axis in scene.points[name].T)
     bend = np.abs(np.concatenate([np.diff(x, n=2), np.diff(y, n=2)]))
@@ -242,7 +242,7 @@ def running_mean(values: Array, count: int) -> Array:
     return means
 
 
-def means_of(values: Array, count: int, about: Mask | None = None) -> Array:
+def means_of(values: Array, count: int, about: Flags | None = None) -> Array:
     """Means of `count` consecutive values (K, d), of fewer where less than `count` are known.
 
     Means over less time differ more. With `about` (K,) those about some of the instants only.
@@ -263,11 +263,11 @@ def significance(
     values: Array,
     events: list[tuple[int, int]],
     floor: float,
-    left_out: Mask | None = None,
+    left_out: Flags | None = None,
     speed: Array | None = None,
     reach: float = 0.0,
-    errors: Mask | None = None,
-) -> tuple[Array, Mask]:
+    errors: Flags | None = None,
+) -> tuple[Array, Flags]:
     """Judge events by the mean of the signal over each.
 
     Args:
@@ -367,7 +367,7 @@ class Excursion:
 
 
 def excursions_of(
-    scene: Scene, name: str, error: TrackError, pushed: Mask | None = None
+    scene: Scene, name: str, error: TrackError, pushed: Flags | None = None
 ) -> tuple[Excursion, ...]:
     """Find the excursions of a track; errors last, those first that throw farthest.
 
@@ -416,8 +416,8 @@ def excursions_of(
 
 
 def _standing_out(
-    scene: Scene, name: str, runs: tuple[Indices, Indices], with_cop: bool, pushed: Mask | None
-) -> tuple[Array, Mask]:
+    scene: Scene, name: str, runs: tuple[Indices, Indices], with_cop: bool, pushed: Flags | None
+) -> tuple[Array, Flags]:
     """How far each gap to the CoP stands out of all others; NaN and False without a CoP."""
     if not with_cop:
         return np.full(len(runs[0]), np.nan), np.zeros(len(runs[0]), dtype=bool)

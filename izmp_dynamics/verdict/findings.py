@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Flags
 from izmp_dynamics.base.faults import Fault, Reason
 from izmp_dynamics.base.finding import Finding, one_per_cause, warning
 from izmp_dynamics.base.robust import lowest
@@ -23,7 +24,6 @@ from izmp_dynamics.verdict.reasons import Case, bias_in_words, noise_in_words
 from izmp_dynamics.verdict.rules import USABLE_SHARE
 from izmp_dynamics.verdict.scene import LABELS, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.timeline import Mask
 
 NOISY_CROSSINGS, NOISY_SHARE = 3, 0.125
 """Crossings of the edge and scatter over room from which on noise of single instants is stated."""
@@ -212,7 +212,7 @@ def _gaps(
             return
 
 
-def _lost_to(scene: Scene, lost: Mask) -> str:
+def _lost_to(scene: Scene, lost: Flags) -> str:
     """The reason that left out about as much as is lost (K,), in brackets; empty without one.
 
     Repeats are no loss, unless they last: then there is no sample at an instant.

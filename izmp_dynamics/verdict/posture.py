@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows
 from izmp_dynamics.base.finding import Finding, warning
 from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.diagnosis.forces import FORCE_TOLERANCE
@@ -23,7 +23,7 @@ from izmp_dynamics.verdict.support import (
     by_rows,
     smallest_width,
 )
-from izmp_dynamics.verdict.timeline import Indices, Mask, running_sum
+from izmp_dynamics.verdict.timeline import Indices, running_sum
 
 FALL_TIMES = 3.0
 """A tipping robot has fallen after this many time constants."""
@@ -55,9 +55,9 @@ class Posture(Support):
     """Height and attitude of the robot of an evaluation."""
 
     @cached_property
-    def vertical_unknown(self) -> Mask:
+    def vertical_unknown(self) -> Flags:
         """(K,) where the vertical is not known, of a robot of which it mostly is."""
-        unknown: Mask = np.zeros(self.count, dtype=np.bool_)
+        unknown: Flags = np.zeros(self.count, dtype=np.bool_)
         if self.evaluation.up is not None:
             known = finite_rows(self.evaluation.up)
             unknown = ~known & (2 * np.count_nonzero(known) > self.count)
@@ -73,7 +73,7 @@ class Posture(Support):
         one or a sole is lower, the lowest sole corner.
         """
         normal, up = self.evaluation.normal[rows], self.evaluation.up
-        vertical: Mask = np.zeros(len(normal), dtype=np.bool_)
+        vertical: Flags = np.zeros(len(normal), dtype=np.bool_)
         if up is not None:
             vertical[:] = finite_rows(up[rows])
             normal = np.where(vertical[:, None], up[rows], normal)
@@ -238,32 +238,32 @@ class Posture(Support):
         return tilt
 
     @by_rows
-    def _tilted_beside(self, rows: slice) -> Mask:
+    def _tilted_beside(self, rows: slice) -> Flags:
         """(K,) where it is tilted by 45° and its centre of mass is beside all of its feet."""
-        found: Mask = self.tilt[rows] > FALLEN
+        found: Flags = self.tilt[rows] > FALLEN
         up, feet = self.evaluation.up, self.evaluation.feet
         if up is not None and feet:
             soles = tuple(foot.sole[rows][found] for foot in feet)
-            every: Mask = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
+            every: Flags = np.ones((len(soles[0]), len(feet)), dtype=np.bool_)
             com, up = self.evaluation.com[rows][found], up[rows][found]
             found[found] = margins((com,), soles, every, up)[0] < 0.0
         return found & bool(feet)
 
     @cached_property
-    def lies(self) -> Mask:
+    def lies(self) -> Flags:
         """(K,) whether the robot lies on the ground."""
-        lies: Mask = np.zeros(self.count, dtype=np.bool_)
+        lies: Flags = np.zeros(self.count, dtype=np.bool_)
         for rows in self.lying:
             lies[rows] = True
         return lies
 
     @cached_property
-    def stands(self) -> Mask:
+    def stands(self) -> Flags:
         """(K,) where the robot neither falls nor lies, hangs or is carried.
 
         Feet that never carry load have wrong sensors, so these say nothing about it.
         """
-        stands: Mask = ~self.lies
+        stands: Flags = ~self.lies
         time = self.timeline.time
         for rows in self.lying:
             begin = int(np.searchsorted(time, time[rows.start] - self.falls_for))
@@ -277,9 +277,9 @@ class Posture(Support):
         return stands
 
     @cached_property
-    def long_standing(self) -> Mask:
+    def long_standing(self) -> Flags:
         """(K,) where it stands on known feet; nowhere if that is too short for a mean force."""
-        stands: Mask = self.stands & self.support_known
+        stands: Flags = self.stands & self.support_known
         if self.timeline.total(stands) < LONG_ENOUGH or not self.weight > 0:
             stands[:] = False
         return stands

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import NANOSECONDS, Array, Stamps, finite_rows
+from izmp_dynamics.base.conventions import NANOSECONDS, Array, Flags, Stamps, finite_rows
 from izmp_dynamics.base.conventions import seconds as seconds_of
 from izmp_dynamics.base.robust import MAD_TO_SIGMA, mean, median
 from izmp_dynamics.dynamics.contact_wrench import ContactWrench
@@ -19,7 +19,6 @@ from izmp_dynamics.verdict.events.event import from_where
 from izmp_dynamics.verdict.formatting import instant, mm, newtons, plain, seconds, times
 from izmp_dynamics.verdict.scene import LANDING, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.timeline import Mask
 
 MOST_OFF = 0.25
 """Largest 2 σ with which the line of action of a push is stated [m]."""
@@ -121,10 +120,10 @@ class ExternalForces:
     pushes: tuple[PushStatistics, ...] = ()
     errors: tuple[PushStatistics, ...] = ()
 
-    def about(self, scene: Scene) -> Mask:
+    def about(self, scene: Scene) -> Flags:
         """(K,) instants within the tipping time constant of a push: no background of errors."""
         timeline, reach = scene.timeline, scene.time_constant
-        about: Mask = np.zeros(len(timeline.time), dtype=np.bool_)
+        about: Flags = np.zeros(len(timeline.time), dtype=np.bool_)
         for push in self.pushes:
             about[timeline.within(push.start - reach, push.start + push.duration + reach)] = True
         return about
@@ -153,7 +152,7 @@ class Gap(NamedTuple):
     force: Array
     moment: Array
     on_link: Array | None
-    exchanged: Mask
+    exchanged: Flags
     motion: Array
 
     @classmethod
@@ -254,7 +253,7 @@ def external_forces(scene: Scene, gap: Gap | None = None) -> ExternalForces:
     return ExternalForces(tuple(pushes), tuple(errors))
 
 
-def _above_feet(lines: list[_Line], height: float) -> Mask:
+def _above_feet(lines: list[_Line], height: float) -> Flags:
     """Whether forces (E,) act above the feet, of a centre of mass at a height [m].
 
     A push at the feet tips nobody; errors of their sensors along the ground act there. They are
@@ -318,7 +317,7 @@ def _between_halves(force: Array) -> float:
     return float(np.linalg.norm(one - other)) / 2.0
 
 
-def _is_of_contact(force: Array, exchanged: Mask, brief: bool) -> bool:
+def _is_of_contact(force: Array, exchanged: Flags, brief: bool) -> bool:
     """Whether a force (T, 3) is vertical and mostly there while load is exchanged (T,).
 
     A foot that lands hard shakes structure and sensors: what is left over is no push. Of what is

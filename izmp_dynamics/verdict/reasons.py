@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from izmp_dynamics.base.conventions import Flags
 from izmp_dynamics.base.finding import Finding, list_names
 from izmp_dynamics.base.robust import lowest
 from izmp_dynamics.stability.alarm_rule import HORIZON
@@ -15,7 +16,7 @@ from izmp_dynamics.verdict.formatting import instant, mm, percent, seconds, time
 from izmp_dynamics.verdict.pushes import ExternalForces
 from izmp_dynamics.verdict.scene import LIKELY, Scene
 from izmp_dynamics.verdict.statistics import TrackStatistics
-from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.timeline import Indices
 
 HEADLINES = {
     'stable': 'Stable',
@@ -460,7 +461,7 @@ def left_polygon(track: TrackStatistics, excursions: Sequence[Excursion]) -> str
     return f'the {track.described} left the support polygon {when}'
 
 
-def probable(scene: Scene, rows: Indices | Mask | slice) -> str:
+def probable(scene: Scene, rows: Indices | Flags | slice) -> str:
     """State the largest probability of a fall at some instants, and whether it is doubtful."""
     probability, assumed = scene.evaluation.fall_probability, scene.evaluation.fall_assumed
     largest = 0.0 if probability is None else float(np.nanmax(probability[rows], initial=0.0))

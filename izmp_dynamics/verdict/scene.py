@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from izmp_dynamics.base.columns import Column
-from izmp_dynamics.base.conventions import Array, cross, finite_rows, mean_of_corners
+from izmp_dynamics.base.conventions import Array, Flags, cross, finite_rows, mean_of_corners
 from izmp_dynamics.base.finding import Finding
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.diagnosis.forces import delay_of_cop, feet_findings
@@ -34,7 +34,7 @@ from izmp_dynamics.stability.alarm_rule import HOLD
 from izmp_dynamics.stability.support_polygon import margins
 from izmp_dynamics.verdict.posture import Posture
 from izmp_dynamics.verdict.support import by_rows
-from izmp_dynamics.verdict.timeline import Indices, Mask, changes, running_sum
+from izmp_dynamics.verdict.timeline import Indices, changes, running_sum
 
 LIKELY = 0.5
 """Probability from which on a fall is likelier than not [-]."""
@@ -125,13 +125,13 @@ class Scene(Posture):
     """An evaluation: ground coordinates, support and posture, and what counts of the tracks."""
 
     @by_rows
-    def known(self, rows: slice) -> dict[str, Mask]:
+    def known(self, rows: slice) -> dict[str, Flags]:
         """Name of a track → (K,) where it has a value."""
         tracks = self.evaluation.tracks
         return {name: finite_rows(track.wrench[rows]) for name, track in tracks.items()}
 
     @cached_property
-    def judged(self) -> dict[str, Mask]:
+    def judged(self) -> dict[str, Flags]:
         """Name of a track → (K,) where it counts for the verdict: a margin, a polygon, a value.
 
         Not while the robot lies on the ground: it touches that with more than its soles. Never
@@ -156,14 +156,14 @@ class Scene(Posture):
         return delay_of_cop(self.evaluation)
 
     @cached_property
-    def exchanged(self) -> Mask:
+    def exchanged(self) -> Flags:
         """(K,) instants about those at which a foot lands or lifts off.
 
         Within `LANDING`, and as far as signals are smoothed.
         """
         timeline = self.timeline
         reach = LANDING + bandwidth(self.evaluation.filter_bandwidth)
-        found: Mask = np.zeros(self.count, dtype=np.bool_)
+        found: Flags = np.zeros(self.count, dtype=np.bool_)
         for foot in self.evaluation.feet:
             for at in timeline.time[changes(timeline.sustained(foot.loaded))].tolist():
                 found[timeline.within(at - reach, at + reach)] = True
@@ -183,11 +183,11 @@ class Scene(Posture):
             return GroundFixed(poses, nothing, np.full(self.count, -1))
         found = Column(columns), Column(columns), Column(columns)
 
-        def is_known(rows: slice) -> Mask:
+        def is_known(rows: slice) -> Flags:
             return np.stack([finite_rows(sole_frame(foot, rows)[1]) for foot in feet], axis=1)
 
         known = columns.by_blocks(self.count, is_known)
-        carries: Mask = np.stack([foot.loaded for foot in feet], axis=1) & known
+        carries: Flags = np.stack([foot.loaded for foot in feet], axis=1) & known
         number, foot = -1, -1
         anchor_R, anchor_p = np.eye(3), np.zeros(3)
         R, p = np.empty((0, 3, 3)), np.empty((0, 3))
@@ -215,13 +215,13 @@ class Scene(Posture):
                 columns.release()
         return GroundFixed(*(column.rows for column in found))
 
-    def _segments(self, carries: Mask) -> Iterator[tuple[int, int, bool]]:
+    def _segments(self, carries: Flags) -> Iterator[tuple[int, int, bool]]:
         """Begin and end of the runs with the same carrying feet, and whether the next joins on.
 
         A run also ends after each block of rows.
         """
         gap_after, block = self.timeline.gap_after, self.columns.block
-        changed: Mask = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | gap_after[:-1]
+        changed: Flags = np.asarray((carries[1:] != carries[:-1]).any(axis=1)) | gap_after[:-1]
         changed[block - 1 :: block] = True
         edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(carries)]
         for begin, end in pairwise(edges):
@@ -260,7 +260,7 @@ class Scene(Posture):
         first, stop = self._window(self.averaging_time)
         step = self.timeline.usual_step
         least = LEAST_FILLED * (max(self.averaging_time / step, 1.0) if step > 0 else 1.0)
-        there: Mask = self.judged[name] & (ground.segment >= 0) & by_blocks(
+        there: Flags = self.judged[name] & (ground.segment >= 0) & by_blocks(
             self.count, lambda rows: finite_rows(track.point[rows])
         )  # fmt: skip
 
@@ -298,7 +298,7 @@ class Scene(Posture):
 
     def _sole_within(
         self, foot: Foot, carrying: Indices, within: tuple[Indices, Indices], rows: slice
-    ) -> tuple[Array, Mask]:
+    ) -> tuple[Array, Flags]:
         """Where a foot stands (S, V, 3) in the root frame, and whether it does within a window.
 
         While it is in the air its sole is that of the nearest of the instants `carrying`, at which
@@ -316,7 +316,7 @@ class Scene(Posture):
             for on, at in zip(reached, (before, after), strict=True)
         ]
         nearest = np.where(away[1] <= away[0], after, before)
-        loaded: Mask = reached[0] | reached[1]
+        loaded: Flags = reached[0] | reached[1]
         sole = np.array(foot.sole[rows])
         moved = np.flatnonzero(loaded & (nearest != indices))
         at, here = nearest[moved], indices[moved]
@@ -326,7 +326,7 @@ class Scene(Posture):
         return sole, loaded
 
     @cached_property
-    def fall_risk(self) -> tuple[Array, Mask] | None:
+    def fall_risk(self) -> tuple[Array, Flags] | None:
         """(K,) probability of a fall, and whether the alarm is raised; None if not evaluated.
 
         Nothing is known of a robot, or a human, that walks or runs as the recording begins: before

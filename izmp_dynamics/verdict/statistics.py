@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows
 from izmp_dynamics.base.robust import finite, lowest, mean, percentile, rms
 from izmp_dynamics.verdict.errors import (
     TOLERANCE,
@@ -20,7 +20,7 @@ from izmp_dynamics.verdict.errors import (
     track_error,
 )
 from izmp_dynamics.verdict.scene import Scene, label_of
-from izmp_dynamics.verdict.timeline import Mask, running_sum
+from izmp_dynamics.verdict.timeline import running_sum
 
 LISTED = 12
 """Excursions that are listed, the worst first."""
@@ -106,7 +106,7 @@ class PairStatistics:
         return next((axes for axes in self.frames if axes.frame == frame), None)
 
 
-def track_statistics(scene: Scene, name: str, pushed: Mask | None = None) -> TrackStatistics:
+def track_statistics(scene: Scene, name: str, pushed: Flags | None = None) -> TrackStatistics:
     """Describe the track `name` of `scene`; `pushed` (K,) are instants about a push."""
     timeline = scene.timeline
     evaluated, known = scene.judged[name], scene.known[name]
@@ -200,7 +200,7 @@ def pair_statistics(scene: Scene, first: str, second: str) -> PairStatistics:
 
 
 def axis_statistics(
-    scene: Scene, first: str, second: str, rows: Mask
+    scene: Scene, first: str, second: str, rows: Flags
 ) -> tuple[AxisStatistics, ...]:
     """Compare the points of two tracks at some instants (K,) in each frame that is known."""
     points = [scene.evaluation.tracks[name].point for name in (first, second)]

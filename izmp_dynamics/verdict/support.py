@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows, mean_of_corners
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows, mean_of_corners
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.stability.clearance import stays_point
 from izmp_dynamics.stability.support_polygon import plane_axes
-from izmp_dynamics.verdict.timeline import Indices, Mask, Timeline, changes
+from izmp_dynamics.verdict.timeline import Indices, Timeline, changes
 
 SAMPLES = 200
 """Instants that stand for many."""
@@ -55,7 +55,7 @@ class Support:
         self.names = tuple(evaluation.tracks)
         self.columns = evaluation.columns
         self.count = len(evaluation.stamps)
-        self.loaded: Mask = np.zeros(self.count, dtype=bool)
+        self.loaded: Flags = np.zeros(self.count, dtype=bool)
         for foot in evaluation.feet:
             self.loaded |= foot.loaded.astype(bool)
 
@@ -141,13 +141,13 @@ class Support:
         return np.asarray(rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)])
 
     @cached_property
-    def spans_area(self) -> Mask:
+    def spans_area(self) -> Flags:
         """(K,) where the loaded feet span a polygon; one or two that are points do not."""
         corners = sum(foot.sole.shape[1] * foot.loaded for foot in self.evaluation.feet)
         return np.full(self.count, corners >= 3)
 
     @cached_property
-    def in_flight(self) -> Mask:
+    def in_flight(self) -> Flags:
         """(K,) whether the load of every foot is measured or estimated and none carries any.
 
         Where neither this nor `loaded` holds, nothing is known about the support.
@@ -170,7 +170,7 @@ class Support:
         return self.evaluation.external_force is not None and not self.foot_pose_unknown
 
     @property
-    def support_known(self) -> Mask:
+    def support_known(self) -> Flags:
         """(K,) whether it is known which feet carry load."""
         return self.loaded | self.in_flight
 
@@ -314,7 +314,7 @@ def smallest_width(corners: Array) -> Array:
     return np.asarray(np.fmin.reduce(width, axis=1))
 
 
-def _across_edges(corners: Array) -> tuple[Array, Mask]:
+def _across_edges(corners: Array) -> tuple[Array, Flags]:
     """(S, E, 2) unit vectors across each line that joins two of (S, C, 2), and where there is one.
 
     An unknown corner makes it NaN.
@@ -323,7 +323,7 @@ def _across_edges(corners: Array) -> tuple[Array, Mask]:
     edge = corners[:, second] - corners[:, first]
     across = np.stack([-edge[..., 1], edge[..., 0]], axis=-1)
     length = np.linalg.norm(edge, axis=-1)
-    there: Mask = length != 0
+    there: Flags = length != 0
     return np.divide(
         across, length[..., None], out=np.zeros_like(across), where=there[..., None]
     ), there

@@ -6,10 +6,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from izmp_dynamics.base.conventions import Array, Stamps, seconds
+from izmp_dynamics.base.conventions import Array, Flags, Stamps, seconds
 from izmp_dynamics.base.robust import median
 
-Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
 GAP_FACTOR = 3.0
@@ -31,7 +30,7 @@ class Timeline:
 
     time: Array
     span: Array
-    gap_after: Mask
+    gap_after: Flags
 
     @classmethod
     def of(cls, stamps: Stamps) -> 'Timeline':
@@ -54,11 +53,11 @@ class Timeline:
         """Time from the first to the last instant [s]."""
         return float(self.time[-1]) if len(self.time) else 0.0
 
-    def total(self, mask: Mask) -> float:
+    def total(self, mask: Flags) -> float:
         """Time that the instants of `mask` (K,) stand for [s]."""
         return float(self.span[mask].sum())
 
-    def share(self, part: Mask, whole: Mask) -> float:
+    def share(self, part: Flags, whole: Flags) -> float:
         """Share of the time of `whole` (K,) in which `part` (K,) holds; NaN for no time at all."""
         if not whole.any():
             return float('nan')
@@ -75,7 +74,7 @@ class Timeline:
             return float(values.mean()) if len(values) else float('nan')
         return float(values @ self.span[known]) / time
 
-    def runs(self, mask: Mask) -> tuple[Indices, Indices]:
+    def runs(self, mask: Flags) -> tuple[Indices, Indices]:
         """Find the unbroken runs of `mask` (K,); a gap in the recording ends a run.
 
         Returns:
@@ -87,7 +86,7 @@ class Timeline:
         last[:-1] &= ~joined
         return np.flatnonzero(first), np.flatnonzero(last) + 1
 
-    def longest_run(self, mask: Mask) -> tuple[float, float]:
+    def longest_run(self, mask: Flags) -> tuple[float, float]:
         """Duration of the longest run of a mask (K,), and its first instant; 0 and NaN [s]."""
         first, stop = self.runs(mask)
         if not len(first):
@@ -101,7 +100,7 @@ class Timeline:
         """Rows of the instants from one time [s] to just before another."""
         return slice(*np.searchsorted(self.time, [first, stop]).tolist())
 
-    def sustained(self, mask: Mask) -> Mask:
+    def sustained(self, mask: Flags) -> Flags:
         """Find where `mask` (K,) holds for at least half of the `WINDOW` around an instant.
 
         A single spike, however high, is not sustained; an excursion with a few samples of noise

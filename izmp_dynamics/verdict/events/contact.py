@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array
+from izmp_dynamics.base.conventions import Array, Flags
 from izmp_dynamics.results.evaluation import Evaluation, Foot
 from izmp_dynamics.verdict.events.event import NONE, Event
 from izmp_dynamics.verdict.formatting import newtons, seconds
 from izmp_dynamics.verdict.posture import LONGEST_FLIGHT
 from izmp_dynamics.verdict.scene import LANDING, Scene
-from izmp_dynamics.verdict.timeline import WINDOW, Mask, Timeline, changes, running_sum
+from izmp_dynamics.verdict.timeline import WINDOW, Timeline, changes, running_sum
 
 LEAST = 0.02
 """Of a flight; in less time no robot leaves the ground by a millimetre [s]."""
@@ -30,8 +30,8 @@ class Contact:
     """
 
     foot: Foot
-    carries: Mask
-    known: Mask
+    carries: Flags
+    known: Flags
 
 
 def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
@@ -53,7 +53,7 @@ def contacts_of(evaluation: Evaluation, timeline: Timeline) -> list[Contact]:
     return found
 
 
-def _is_known(sole: Array, rows: slice) -> Mask:
+def _is_known(sole: Array, rows: slice) -> Flags:
     return np.asarray(np.isfinite(sole[rows].sum(axis=(1, 2))))
 
 
@@ -86,7 +86,7 @@ def steps(contacts: Sequence[Contact], timeline: Timeline) -> Iterator[Event]:
             before = row
 
 
-def flights(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> Iterator[Event]:
+def flights(scene: Scene, contacts: Sequence[Contact], upright: Flags) -> Iterator[Event]:
     """Find the times without load; each is as large as it is long [s].
 
     Args:

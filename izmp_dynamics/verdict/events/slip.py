@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from izmp_dynamics.base.conventions import Array, finite_rows
+from izmp_dynamics.base.conventions import Array, Flags, finite_rows
 from izmp_dynamics.base.robust import percentile
 from izmp_dynamics.base.rotations import rotated, rotated_back
 from izmp_dynamics.stability.clearance import stays_point
@@ -28,7 +28,7 @@ from izmp_dynamics.verdict.events.contact import Contact
 from izmp_dynamics.verdict.events.event import Event, where_to
 from izmp_dynamics.verdict.formatting import mm, seconds
 from izmp_dynamics.verdict.scene import Scene, sole_frame
-from izmp_dynamics.verdict.timeline import Indices, Mask
+from izmp_dynamics.verdict.timeline import Indices
 
 WITHIN = 0.3
 """Time within which a sole must slide that far [s]."""
@@ -82,7 +82,7 @@ class _Sole(NamedTuple):
     """
 
     contact: Contact
-    firm: Mask
+    firm: Flags
     R: Array
     p: Array
     lever: float
@@ -100,7 +100,7 @@ class _Sole(NamedTuple):
         return R, p
 
 
-def slips(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Event]:
+def slips(scene: Scene, contacts: Sequence[Contact], upright: Flags) -> list[Event]:
     """Find the slips of an evaluation; one that is seen against the world counts once.
 
     Args:
@@ -123,7 +123,7 @@ def slips(scene: Scene, contacts: Sequence[Contact], upright: Mask) -> list[Even
     return found
 
 
-def _sole_of(scene: Scene, contact: Contact, upright: Mask) -> _Sole:
+def _sole_of(scene: Scene, contact: Contact, upright: Flags) -> _Sole:
     foot = contact.foot
     light = np.isfinite(foot.normal_force) & ~(foot.normal_force > LEAST_LOAD * scene.weight)
     return _Sole(
@@ -228,10 +228,10 @@ def _by_blocks(
     return R, p
 
 
-def _slides(scene: Scene, R: Array, p: Array, on: Mask, lever: float) -> Iterator[_Slide]:
+def _slides(scene: Scene, R: Array, p: Array, on: Flags, lever: float) -> Iterator[_Slide]:
     """Find slips of a sole by its pose (K, 3, 3), (K, 3) in a frame, where `on` (K,) holds."""
     timeline = scene.timeline
-    usable: Mask = on & scene.columns.by_blocks(
+    usable: Flags = on & scene.columns.by_blocks(
         len(on), lambda rows: finite_rows(p[rows]) & np.isfinite(R[rows].sum(axis=(1, 2)))
     )
     first, stop = timeline.runs(usable)
