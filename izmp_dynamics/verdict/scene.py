@@ -230,7 +230,8 @@ class Scene(Posture):
     @cached_property
     def averaged(self) -> dict[str, Averaged]:
         """Name of a track → its point as the tipping of the robot feels it."""
-        points = {name: self._averaged_point(name) for name in self.names}
+        window = self._window(self.averaging_time)
+        points = {name: self._averaged_point(name, *window) for name in self.names}
         first, stop = self._window(2.0 * self.averaging_time)
         carrying = [np.flatnonzero(foot.loaded) for foot in self.evaluation.feet]
 
@@ -246,19 +247,13 @@ class Scene(Posture):
             return margins(here, soles, loaded, self.evaluation.normal[rows])
 
         found = self.columns.by_blocks(self.count, margin)
-        return {
-            n: Averaged(*both) for n, *both in zip(points, points.values(), found, strict=True)
-        }
+        pairs = zip(points.items(), found, strict=True)
+        return {name: Averaged(point, distance) for (name, point), distance in pairs}
 
-    def _averaged_point(self, name: str) -> Array:
+    def _averaged_point(self, name: str, first: Indices, stop: Indices) -> Array:
         """Average the points (K, 3) of a track; NaN where a window has too few that count."""
-        track, ground, by_blocks = (
-            self.evaluation.tracks[name],
-            self.ground_fixed,
-            self.columns.by_blocks,
-        )
-        first, stop = self._window(self.averaging_time)
-        step = self.timeline.usual_step
+        track, ground = self.evaluation.tracks[name], self.ground_fixed
+        by_blocks, step = self.columns.by_blocks, self.timeline.usual_step
         least = LEAST_FILLED * (max(self.averaging_time / step, 1.0) if step > 0 else 1.0)
         there: Flags = self.judged[name] & (ground.segment >= 0) & by_blocks(
             self.count, lambda rows: finite_rows(track.point[rows])
