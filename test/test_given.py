@@ -93,6 +93,17 @@ def test_joints_of_several_publishers_are_all_known(joints, rig, apart):
     ]
 
 
+def test_joints_that_appear_late_become_a_group(joints, rig):
+    for k in range(60):
+        joints.push(Samples.one(NANOSECONDS + 10 * MS * k, some(rig, 0, 20)))
+    for k in range(60, 63):
+        joints.push(Samples.one(NANOSECONDS + 10 * MS * k, some(rig, 20)))
+    assert [group.columns for group in joints.groups] == [
+        tuple(range(20)),
+        tuple(range(20, rig.model.dof)),
+    ]
+
+
 def test_what_is_kept_is_bounded_although_nothing_takes_it():
     wrench = result()
     for k in range(1, CAPACITY + 101):
