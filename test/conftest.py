@@ -30,11 +30,12 @@ REPOSITORY = Path(__file__).parents[1]
 
 
 LONGEST = (
-    'test_bad_input', 'test_nodes', 'test_node_faults', 'test_node_graph', 'test_study_paper',
-    'test_fuzz', 'test_calibration', 'test_study_angular_momentum', 'test_study_itu_biped',
-    'test_quadruped', 'test_same_numbers', 'test_report_browser', 'test_fleet', 'test_engine',
-    'test_hostile_bags', 'test_package', 'test_node_frames', 'test_verdict_twins',
-    'test_managed_nodes', 'test_external_wrench', 'test_reader', 'test_online_walk',
+    'test_bad_input', 'test_report_browser', 'test_study_angular_momentum', 'test_nodes',
+    'test_study_itu_biped', 'test_study_paper', 'test_node_graph', 'test_fuzz', 'test_node_faults',
+    'test_fleet_page', 'test_same_numbers', 'test_engine', 'test_node_frames', 'test_node_events',
+    'test_calibration', 'test_quadruped', 'test_seesaw_closed_loop', 'test_fleet',
+    'test_online_walk', 'test_mapped_nodes', 'test_walk_in_simulation', 'test_managed_nodes',
+    'test_seesaw_controller', 'test_hostile_bags', 'test_documentation', 'test_joint_watch',
 )  # fmt: skip
 """Files to begin with, so that at the end no process works on a long one alone."""
 

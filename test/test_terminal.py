@@ -6,7 +6,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,17 +35,16 @@ def in_another_process(program, *arguments, **environment):
 MAIN = 'import sys; from izmp_dynamics.cli.main import main; sys.exit(main())'
 
 
-@pytest.mark.parametrize('encoding', ['latin-1', 'ascii:strict'])
-def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path, encoding):
+def test_a_terminal_that_is_not_utf8_gets_the_exit_status(tmp_path):
     urdf = tmp_path / 'robot.urdf'
     urdf.write_text(BIPED31.read_text().replace('l_knee', 'колено'), encoding='utf-8')
-    done = in_another_process(MAIN, 'model', urdf, PYTHONIOENCODING=encoding)
+    strict = {'PYTHONIOENCODING': 'ascii:strict'}
+    done = in_another_process(MAIN, 'model', urdf, **strict)
     assert (done.returncode, done.stderr) == (0, b'')
     assert 'колено'.encode('ascii', 'backslashreplace') in done.stdout
-    if encoding == 'ascii:strict':
-        refused = in_another_process(MAIN, 'model', urdf, '--root', 'Ж', PYTHONIOENCODING=encoding)
-        assert refused.returncode == 1
-        assert refused.stderr.startswith(b'izmp: error: ')
+    refused = in_another_process(MAIN, 'model', urdf, '--root', 'Ж', **strict)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(b'izmp: error: ')
 
 
 def test_an_interrupt_has_its_status_wherever_it_comes(tmp_path):
