@@ -162,7 +162,8 @@ class Draft:
             stamps.extend(part.received.tolist())
             raws.extend(part.raws())
         topics = [(*names, *log) for names, log in logs.items()]
-        return write_bag(path, topics + self.raw_topics, storage, **options)
+        at_once = storage == 'mcap' and 'mode' not in options and any(map(len, self.parts))
+        return write_bag(path, topics + self.raw_topics, storage, at_once=at_once, **options)
 
 
 def _part(messages):
