@@ -9,6 +9,7 @@ contradiction, and a constant tilt of the IMU is granted to every order.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import combinations, permutations, product
 from typing import NamedTuple
 
@@ -122,13 +123,14 @@ class _Legs:
             for foot in self.feet
         ]
 
-    def shifts(self) -> Iterator[Array]:
-        """By how much the IZMP may be off everywhere (S, 3) [m]."""
+    @cached_property
+    def shifts(self) -> Array:
+        """By how much the IZMP may be off everywhere (P, S, 3) [m]."""
         x = np.array([1.0, 0.0, 0.0]) - self.up[:, :1] * self.up
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         reach = np.tan(TILT) * np.median(np.einsum('si,si->s', self.up, self.com - self.point))
-        for a, b in product((0.0, -0.5, 0.5, -1.0, 1.0), repeat=2):
-            yield reach * (a * x + b * np.cross(self.up, x))
+        y, parts = np.cross(self.up, x), product((0.0, -0.5, 0.5, -1.0, 1.0), repeat=2)
+        return np.stack([reach * (a * x + b * y) for a, b in parts])
 
     def contradiction(self, order: _Order) -> Array:
         """(4,) how far an order is from physics, 1: too far: by IZMP, load, CoP and tilt."""
@@ -145,8 +147,7 @@ class _Legs:
         heights -= np.percentile(heights, 20.0, axis=0)
         touches = heights <= heights.min(axis=1, keepdims=True) + LIFTED
         corners, foot_of = joined_corners(tuple(soles))
-        point = self.point + self.model.com(q) - self.com
-        points = np.stack([point + shift for shift in self.shifts()])
+        points = self.point + self.model.com(q) - self.com + self.shifts
         margins = np.empty(points.shape[:2])
         write_margins(points, corners, foot_of, touches, self.up, 1, margins)
         outside = np.maximum(-margins, 0.0).mean(axis=1).min()
