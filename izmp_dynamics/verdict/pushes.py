@@ -37,14 +37,26 @@ _LISTED = 3
 
 @dataclass(frozen=True)
 class PushStatistics:
-    """One push, as docs/report_json.md describes its fields.
+    """One push.
 
-    Times in s, forces in N: ahead, by the x axes of the soles, else of the root, to the left, and
-    against gravity, where that is not known along the ground's normal. Its significance is in
-    standard deviations of the mean force that is left unexplained over as long a time, by the
-    covariance of the gap between MR-AD and the feet. Its uncertainty is by how much the means of
-    its halves differ from its own, and two of these standard deviations. Places in m; NaN where
-    they are not known.
+    Attributes:
+        start: [s] after the first instant.
+        duration: [s].
+        forward: mean force ahead, by the x axes of the soles, else of the root [N].
+        left: to the left [N].
+        up: against gravity, where that is not known along the ground normal [N].
+        significance: its size in standard deviations of the mean force that is left unexplained
+            over as long a time, by the covariance of the gap between MR-AD and the feet.
+        uncertainty: of the magnitude [N]: by how much the means of its halves differ from it, and
+            two of these standard deviations.
+        time_sigma: standard deviation of its start and of its end [s].
+        point: (3,) where its line of action comes nearest to the centre of mass: ahead, to the
+            left and above it [m]; NaN where it is not known.
+        point_sigma: standard deviation of that [m].
+        link: the link of the robot file in whose frame it is stated; empty without one.
+        on_link: (3,) where its line of action comes nearest to the centre of mass of that link's
+            body, in the frame of the link [m].
+        on_link_sigma: standard deviation of that [m].
     """
 
     start: float

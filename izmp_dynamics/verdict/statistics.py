@@ -30,9 +30,34 @@ _CONSTANT = 1e-14  # smaller deviations from the mean, relative to the values, a
 
 @dataclass(frozen=True)
 class TrackStatistics:
-    """One wrench source over the whole recording, as docs/report_json.md describes its fields.
+    """One wrench source over the whole recording; lengths in m, times in s, forces in N.
 
-    Lengths in m, times in s, forces in N; NaN where there is no such number.
+    Attributes:
+        name: 'mr_ad', 'ir_md' or 'cop'.
+        label: how the report calls it.
+        valid_share: share of all instants at which there is a point.
+        evaluated_time: loaded time with a margin: what the verdict rests on.
+        inside_share: share of the evaluated time inside the support polygon, instant by instant.
+        outside_time: time outside it.
+        smallest_margin: minimum signed margin of all instants.
+        smallest_margin_time: its instant.
+        first_percentile_margin: 99 % of the instants have a larger margin.
+        crossings: how often the point left the polygon, however briefly.
+        longest_outside: longest uninterrupted excursion.
+        longest_outside_time: its first instant; NaN without one.
+        averaged_margin: minimum margin of the point averaged over half the tipping time.
+        averaged_margin_time: its instant.
+        possible_throw: the farthest that the averaged point, were it off by its uncertainty to
+            the worst side, could throw the capture point outwards before the robot has fallen.
+        error: what is known about the error of the point.
+        excursion_count: number of excursions of the averaged point outside the support polygon.
+        excursion_time: total duration of these.
+        excursions: the worst of them.
+        mean_normal_force: time mean of the contact force along the ground normal.
+        force_over_weight: the same, divided by the weight m·g.
+        force_rms_error: RMS difference to the force measured by the feet.
+        load_split_correlation: correlation of the point's position between the two feet with
+            their load split.
     """
 
     name: str
@@ -71,7 +96,18 @@ class TrackStatistics:
 
 @dataclass(frozen=True)
 class AxisStatistics:
-    """Differences of two points [m] in one frame, first less second; see docs/report_json.md."""
+    """Differences of two points in one frame, first less second; lengths in m.
+
+    Attributes:
+        frame: 'sole': that of the loaded sole that carries most; 'root': of the root link; 'nif':
+            the non-inertial frame.
+        bias_x: mean difference in x.
+        bias_y: mean difference in y.
+        rmse_x: root of the mean squared difference in x, with the bias.
+        rmse_y: the same in y.
+        correlation_x: of the x coordinates.
+        correlation_y: of the y coordinates.
+    """
 
     frame: str
     bias_x: float
@@ -84,10 +120,20 @@ class AxisStatistics:
 
 @dataclass(frozen=True)
 class PairStatistics:
-    """Horizontal distances [m] of two tracks at common instants; see docs/report_json.md.
+    """Horizontal distances of two tracks at their common instants; lengths in m.
 
-    Where a CoP from normal forces alone is compared, they are along the line between the feet, and
-    only while both feet carry load.
+    Attributes:
+        first: name of the first track.
+        second: name of the second track.
+        label: e.g. 'MR-AD – CoP'.
+        along: 'plane', or 'line between the feet' where a CoP from normal forces alone is
+            compared: along that line, and only while both feet carry load.
+        count: common instants.
+        mean: mean distance.
+        rms: root of the mean squared distance.
+        largest: largest distance.
+        frames: bias, RMSE and correlation per axis, frame by frame; none along a line.
+        correlation: of the positions along the line; NaN in the plane.
     """
 
     first: str

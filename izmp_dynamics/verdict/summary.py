@@ -31,7 +31,13 @@ from izmp_dynamics.verdict.verdict import Verdict, judge
 
 @dataclass(frozen=True)
 class FootStatistics:
-    """One foot over the recording; its mean force [N] is NaN without a sensor."""
+    """One foot over the recording.
+
+    Attributes:
+        name: its name in the robot file.
+        loaded_share: share of the time in which it carries load, where that is known.
+        mean_force: mean measured normal force [N]; NaN without a sensor.
+    """
 
     name: str
     loaded_share: float
@@ -40,9 +46,37 @@ class FootStatistics:
 
 @dataclass(frozen=True)
 class Summary:
-    """An evaluation in numbers, as docs/report_json.md describes its fields.
+    """An evaluation in numbers. Lengths in m, times in s, forces in N, shares from 0 to 1.
 
-    Lengths in m, times in s, forces in N, shares from 0 to 1.
+    Attributes:
+        robot: name of the robot.
+        root: name of its root link.
+        total_mass: [kg].
+        gravity: [m/s²].
+        weight: m·g.
+        instants: number of evaluated instants.
+        start_stamp: first instant [ns]; None without any.
+        duration: time from the first to the last instant.
+        loaded_time: time with a foot on the ground.
+        flight_time: time in which every foot is measured and none carries load.
+        unknown_time: the rest of the duration: nothing is known about the support.
+        measured_force: time mean of the feet's measured normal force.
+        measured_over_weight: the same, divided by the weight.
+        verdict: was the robot stable?
+        tracks: statistics of each wrench source by name.
+        pairs: the sources compared with each other.
+        feet: the feet in the order of the robot file.
+        external_forces: those besides gravity and ground contact: pushes, and what is an error.
+        largest_tilt: of the root from where it is while the robot stands [rad]; NaN if unknown.
+        largest_tilt_time: when.
+        fall_alarm: what the fall alarm said; None where it is not evaluated.
+        events: what happened when, in the order of time.
+        findings: what a reader should know before trusting the numbers, with keys.
+        missing: what could not be evaluated, and why.
+        notes: anomalies of the inputs.
+        health: what was found on each input topic.
+        parameters: what was used, by dotted name.
+        hashes: SHA-256 of the inputs by file name.
     """
 
     robot: str

@@ -15,11 +15,35 @@ from izmp_dynamics.verdict.statistics import TrackStatistics
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to 'was the robot stable?', as docs/report_json.md describes its fields.
+    """The answer to 'was the robot stable?'.
 
-    Lengths in m, times in s; NaN where there is no such number. The state is a key of `HEADLINES`,
-    the reason one of `REASONS` without its variant. The sentence continues 'headline: …', the
-    advice is empty when there is nothing to do.
+    Attributes:
+        state: a key of HEADLINES.
+        reason: why, as a key: 'inside', 'within_error', 'brief', 'pushed', 'tipping',
+            'falling_at_end', 'open_end', 'height', 'tilt', 'nothing_evaluated', 'no_feet',
+            'no_load', 'no_area', 'line_support', 'contact_estimated', 'leg_joints_absent',
+            'input_wrong', 'soles_overlap', 'too_short', 'too_few_values', 'noise', 'bias',
+            'outside_for_long', 'near_edge', 'stepping'.
+        sentence: what was found, with numbers; continues 'headline: …'.
+        advice: what to do about it, and what would settle it where the verdict is 'Cannot say';
+            empty when there is nothing to do.
+        judged_by: name of the track that the verdict rests on; None without one.
+        uncertainty: the averaged point is right within this distance for 95 % of the time, as far
+            as its error is known [m]; NaN without a track.
+        margin: that decides [m]: where the robot trots that of the capture point at a touchdown;
+            else, negative, of the deepest excursion that is not put down to an error, or without
+            any the smallest of the averaged point; NaN without one.
+        margin_time: when [s].
+        margin_of: 'averaged point' or 'capture point'.
+        room: half the smallest width of the support polygon, over the phases that last [m].
+        time_constant: √(h/g) of the COM's initial height h [s].
+        averaging_time: over which the judged point is averaged [s].
+        filter_bandwidth: of the filter before, if that is less than the bandwidth of the average
+            [Hz]; NaN otherwise.
+        known_until: up to when it holds that the robot did not fall, where nothing is known from
+            then to the end [s]; NaN otherwise.
+        evaluated_until: whatever the state, from when on nothing is known to the end [s]; NaN if
+            something is known at the end.
     """
 
     state: str

@@ -56,10 +56,20 @@ _EDGES = (('front', 'rear'), ('left', 'right'))
 
 @dataclass(frozen=True)
 class Event:
-    """One event, as docs/report_json.md describes its fields; NaN: there is no such number.
+    """One event.
 
-    Times in s after the first instant; the size is in the unit m, N, s, m/s or '' (a probability).
-    The kind is a key of `KINDS`; the sentence says what happened, without the time.
+    Attributes:
+        begin: [s] after the first instant.
+        end: [s]; the same for an instant.
+        kind: a key of `KINDS`.
+        sentence: what happened, without the time.
+        subject: the foot, topic or track that it is about; '' for the robot.
+        size: how large, in `unit`; NaN where there is no such number.
+        unit: 'm', 'N', 's', 'm/s' or '' (a probability).
+        significance: how far it stands out, in standard deviations of what is no event; NaN
+            where nothing is compared.
+        time_sigma: standard deviation of a push's begin and end [s].
+        force: of a push forward, to the left and up [N].
     """
 
     begin: float

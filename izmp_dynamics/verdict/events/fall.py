@@ -152,9 +152,18 @@ def _sinks(scene: Scene, low: int) -> int:
 
 @dataclass(frozen=True)
 class FallAlarmStatistics:
-    """What the fall alarm said, as docs/report_json.md describes its fields; NaN: no such number.
+    """What the fall alarm said; NaN where there is no such number.
 
-    Times in s after the first instant.
+    Attributes:
+        count: how often it was raised; None: nothing can be said about that.
+        first: when, for the first time [s after the first instant].
+        raised_time: how long it was raised, altogether [s].
+        probability: largest probability of a fall within a second [-].
+        probability_time: its instant [s after the first instant].
+        known_time: time in which that probability is known [s].
+        lead: from the begin of the first alarm that was raised during the fall to the end of the
+            fall, its impact or the end of the recording [s]; 0 if there was none.
+        sentence: all that.
     """
 
     count: int | None
