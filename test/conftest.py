@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Collect without a look for garbage, later ones without what stays: 5 s of 20 went there."""
+    """Look for no garbage meanwhile, which took a third of the time, nor later in what stays."""
     gc.disable()
     collected = yield
     gc.freeze()

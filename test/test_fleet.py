@@ -34,6 +34,8 @@ from .command_line import REPOSITORY, izmp, with_site_code
 from .raising import raising
 from .requiring import need
 
+need('distributed')
+
 PATIENCE = 300.0
 """Longest wait for what must come [s]; a computer may be busy."""
 

@@ -20,6 +20,11 @@ from izmp_dynamics.bags.writer import BagWriter
 
 from .node_processes import PATIENCE, ROBOT, ROOT, Listener, Processes, probe, wait_until
 from .recorded import evaluate_log
+from .requiring import need
+
+need('rclpy')
+need('visualization_msgs')
+need('mujoco')
 
 TRACKS = {'/mr_ad/izmp': 'mr_ad', '/ir_md/izmp': 'ir_md', '/cop': 'cop'}
 

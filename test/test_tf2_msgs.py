@@ -5,6 +5,10 @@ import numpy as np
 from izmp_dynamics.nodes.make_tf2_msgs import make_tf2_msgs
 
 from .node_processes import free_domain
+from .requiring import need
+
+need('rclpy')
+need('tf2_msgs')
 
 TYPE_HASH = 'RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087'
 """That of ROS."""

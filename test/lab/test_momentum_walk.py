@@ -16,6 +16,7 @@ from izmp_lab.walking.walk import plan_walk
 from izmp_lab.walking.walk_parameters import SCHEMES, MomentumParameters, WalkParameters, off_knots
 
 from ..raising import check_error, raising
+from ..requiring import need
 from .walking import biped31
 
 STEP = {'speed': 0.25 / 0.8, 'steps': 10}
@@ -169,6 +170,7 @@ def test_the_command_offers_what_there_is():
 
 
 def test_the_command_plans(capsys):
+    need('daqp')
     options = ['plan', 'walk', '--generator', 'angular_momentum', '--steps', '3']
     assert main(options) == 0
     printed = capsys.readouterr().out

@@ -23,6 +23,7 @@ from izmp_lab.studies.publish import publish
 
 from ..bag_surgery import TOPICS
 from ..raising import raising
+from ..requiring import need
 from .pages import assert_complete
 from .walking import FILE
 
@@ -136,6 +137,7 @@ def test_a_fact_says_its_interval_and_unit():
 
 
 def test_the_list_of_figures(capsys):
+    need('mujoco')
     assert main(['experiments', 'list', 'paper']) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert names == list(FIGURES)
