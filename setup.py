@@ -83,7 +83,7 @@ setup(
     ],
     extras_require={
         'offline': [
-            'rosbags>=0.11.2',
+            'rosbags>=0.11',
             'ruamel.yaml.clib>=0.2.8',  # or rosbags writes its YAML in Python
             'mcap>=1.1',
             'lz4>=4',

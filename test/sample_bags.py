@@ -3,6 +3,7 @@
 import functools
 import os
 import sqlite3
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from rosbags.interfaces import Nodetype
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, writer
 
 from izmp_dynamics.bags.cdr_layout import serialized
-from izmp_dynamics.bags.mcap_storage import sync, write_messages
+from izmp_dynamics.bags.mcap_storage import McapStorage, write_messages
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.typestores import standard_types
 
@@ -112,6 +113,18 @@ def imu_raws(count, start=START, step=2_000_000, frame='imu'):
     return stamps, raws
 
 
+class Storage(McapStorage):
+    """This package's storage, which calls itself rosbags."""
+
+    library = f'rosbags-{version_of("rosbags")}'
+
+
+class BatchWriter(Writer):
+    """Rosbags' writer with that storage."""
+
+    STORAGE_PLUGINS = {StoragePlugin.MCAP: Storage}  # noqa: RUF012
+
+
 def write_bag(
     path, logs, storage='mcap', version=8, mode='NONE', typestore=TYPES, at_once=False,
     **definition,
@@ -121,7 +134,8 @@ def write_bag(
     `definition` may give msgdef and rihs01, which are otherwise the right ones. `at_once` gives
     the same bytes faster, see `test_writer`: of an mcap file with messages, not compressed.
     """
-    writer = Writer(path, version=version, storage_plugin=StoragePlugin[storage.upper()])
+    kind = BatchWriter if at_once else Writer
+    writer = kind(path, version=version, storage_plugin=StoragePlugin[storage.upper()])
     writer.set_compression(CompressionMode[mode], CompressionFormat.ZSTD)
     with writer:
         connected = [
@@ -136,7 +150,6 @@ def write_bag(
                 np.concatenate([np.asarray(stamps, np.int64) for _, stamps, _ in connected]),
                 [Raws.of(raws) for *_, raws in connected],
             )
-            sync(writer.storage)
             return path
         flat = []
         for connection, stamps, raws in connected:

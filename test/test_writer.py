@@ -20,7 +20,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from izmp_dynamics.bags.mcap_storage import CHUNK_SIZE, sync, write_messages
+from izmp_dynamics.bags.mcap_storage import CHUNK_SIZE, write_messages
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.reader import BagReader
 from izmp_dynamics.bags.typestores import standard_types
@@ -29,7 +29,7 @@ from izmp_dynamics.base.errors import BagError, ShapeError, UnknownNameError
 
 from .raising import raising
 from .requiring import need
-from .sample_bags import START, imu_bag
+from .sample_bags import START, BatchWriter, imu_bag
 
 POINT = 'geometry_msgs/msg/PointStamped'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
@@ -385,9 +385,9 @@ MESSAGES = st.lists(
 )
 
 
-def written(folder, messages, batched):
+def written(writer, folder, messages, batched):
     """Content of the mcap file with these messages."""
-    with Writer(folder / 'bag', version=8, storage_plugin=StoragePlugin.MCAP) as bag:
+    with writer(folder / 'bag', version=8, storage_plugin=StoragePlugin.MCAP) as bag:
         connections = [
             bag.add_connection(topic, msgtype, typestore=standard_types())
             for topic, msgtype in TOPICS
@@ -405,14 +405,10 @@ def written(folder, messages, batched):
 
 
 def put_at_once(bag, connections, messages):
-    if not messages:
-        sync(bag.storage)
-        return
     stamps = [START + stamp for _, stamp, _ in messages]
     channels = np.array([connections[place].id for place, _, _ in messages], np.uint16)
     raws = Raws.of([content(size) for _, _, size in messages])
     write_messages(bag, channels, np.array(stamps, np.int64), [raws[:1], raws[1:]])
-    sync(bag.storage)
 
 
 def content(size):
@@ -424,12 +420,17 @@ def content(size):
 def test_the_file_is_that_of_rosbags(tmp_path_factory, messages):
     folder = tmp_path_factory.mktemp('mcap')
     in_order = sorted(messages, key=lambda message: message[1])
-    assert written(folder, messages, batched=True) == written(folder, in_order, batched=False)
+    assert written(BatchWriter, folder, messages, batched=False) == written(
+        Writer, folder, messages, batched=False
+    )
+    assert written(BatchWriter, folder, messages, batched=True) == written(
+        Writer, folder, in_order, batched=False
+    )
 
 
 def test_without_messages_the_times_are_zero_as_the_format_wants(tmp_path):
     reader = need('mcap.reader')
-    written_bytes = written(tmp_path, [], batched=True)
+    written_bytes = written(BatchWriter, tmp_path, [], batched=False)
     (tmp_path / 'empty.mcap').write_bytes(written_bytes)
     with (tmp_path / 'empty.mcap').open('rb') as file:
         summary = reader.make_reader(file, validate_crcs=True).get_summary()

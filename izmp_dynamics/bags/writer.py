@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from izmp_dynamics.bags.cdr_layout import CdrLayout, Rows, serialized
-from izmp_dynamics.bags.mcap_storage import sync, write_messages
+from izmp_dynamics.bags.mcap_storage import McapStorage, write_messages
 from izmp_dynamics.bags.metadata import FILES, bag_place
 from izmp_dynamics.bags.raws import Raws
 from izmp_dynamics.bags.storage import FOREVER
@@ -105,10 +105,12 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         rosbag2 = library('rosbags.rosbag2', 'Writing a bag')
         library('mcap.records', 'Writing a bag')
-        plugin = rosbag2.StoragePlugin[self.storage.upper()]
+        plugins, own = rosbag2.StoragePlugin, {rosbag2.StoragePlugin.MCAP: McapStorage}
+        plugin = plugins[self.storage.upper()]
         try:
             self._partial = self._place.prepare()
             self._writer = rosbag2.Writer(self._partial, version=_VERSION, storage_plugin=plugin)
+            self._writer.STORAGE_PLUGINS = rosbag2.Writer.STORAGE_PLUGINS | own
             self._writer.open()
         except BaseException as error:
             self._abort()
@@ -179,6 +181,9 @@ class BagWriter:
             UnknownNameError: `like` names what the type does not have.
         """
         layout = like if isinstance(like, CdrLayout) else _layout(msgtype, like)
+        if layout.msgtype != msgtype:
+            what = f'The layout is that of {layout.msgtype}, not of {msgtype}.'
+            raise BagError(what, kind='wrong_type', msgtype=msgtype)
         self._connect(name, msgtype, qos or ('latched' if name in _LATCHED else 'default'))
         self._layouts[name] = layout
         return layout
@@ -305,7 +310,7 @@ class BagWriter:
         transaction, and so the same bytes whenever they are written.
         """
         if self.storage != 'sqlite3':
-            sync(self._writer.storage)
+            self._writer.storage.sync()
             return
         database = self._writer.storage.conn
         database.commit()
