@@ -130,8 +130,8 @@ ERRORS = (
     ),
     Planted(
         'predicted variance half as large', 'izmp_dynamics/pipeline/noise_propagation.py',
-        'covariance: Array = spread @ spread.T + gyroscope_sigma**2',
-        'covariance: Array = 0.5 * spread @ spread.T + gyroscope_sigma**2',
+        'np.asarray(spread @ spread.T + gyroscope_sigma**2',
+        'np.asarray(0.5 * spread @ spread.T + gyroscope_sigma**2',
         ('prediction',), ('noise_propagation',),
     ),
     Planted(

@@ -1,6 +1,7 @@
 """The graph beside a robot: `ros2 launch izmp_dynamics izmp.launch.py robot:=my_robot.yaml`."""
 
 import os
+import posixpath
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchContext, LaunchDescription
@@ -20,7 +21,7 @@ from izmp_dynamics.launching.graph import (
     refuse_taken_place,
 )
 from izmp_dynamics.model.robot_file import RobotFile, load_robot_file
-from izmp_dynamics.nodes.registry import SEPARATE
+from izmp_dynamics.nodes.registry import SEPARATE, TASKS
 
 TEXTS = (
     'robot', 'urdf', 'robot_description', 'robot_description_topic', 'evaluation_frame',
@@ -47,8 +48,12 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     on = {name: read(name, values[name], bool) for name in SWITCHES if values[name]}
     seen = dict(values)
     if values['params_file']:
-        missing = [name for name in OF_ROBOT if not values[name]]
-        seen |= stated(values['params_file'], missing)
+        outer = context.launch_configurations.get('ros_namespace', '')
+        namespace = posixpath.join(outer, values['namespace'])
+        nodes = [TASKS['composed'].node] if on['composed'] else list(SEPARATE)
+        needed = OF_ROBOT if on['robot_state_publisher'] or on['view'] else ()
+        missing = [name for name in needed if not values[name]]
+        seen |= stated(values['params_file'], namespace, nodes, missing)
         seen['robot'] = os.path.expanduser(seen['robot'])
     try:
         actions = [*_nodes(values, on), *_views(seen, on)]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from izmp_dynamics.model.robot_file import load_robot_file
 from izmp_dynamics.model.robot_model import load_model
 
-from .requiring import skipped_if_missing
+from .requiring import check_required, skipped_if_missing
 
 # The first example that a test sees may have to wait for numba's compiler. Where CI is set, the
 # same examples are tried in every run; elsewhere new ones, so that the search goes on.
@@ -43,6 +43,10 @@ LONGEST = (
 def pytest_collection_modifyitems(items):
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONGEST)))
+
+
+def pytest_sessionstart():
+    check_required()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,20 +3,23 @@
 What ends a test, or the import of its module, may be the lack of a library that `make test`
 requires or that comes with ROS. Then the test is skipped, unless `IZMP_REQUIRE` names the library,
 as one imports or installs it: `IZMP_REQUIRE=pin,mujoco,rclpy`. So no skip for want of one that
-should be there goes unnoticed.
+should be there goes unnoticed; a run ends at once if one of them is not installed.
 """
 
 import importlib
+import importlib.metadata
 import os
 import re
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from izmp_dynamics.base.errors import MissingDependencyError
 
 _MAKEFILE = Path(__file__).parents[1] / 'Makefile'
-_OF_ROS = re.compile(
-    'ament_index_python|launch|launch_ros|rclpy|tf2_ros|xacro|.*_(msgs|srvs|interfaces)'
-)
+_OF_ROS = {'ament_index_python', 'launch', 'launch_ros', 'tf2_msgs', 'tf2_ros', 'xacro'}
+_WITH_RCLPY = re.compile(r'\w+_(msgs|srvs|interfaces)')
 _IMPORTED_AS = {
     'pin': 'pinocchio',
     'protobuf': 'google',
@@ -39,6 +42,24 @@ def _imported(names):
     return {_IMPORTED_AS.get(name, name.lower().replace('-', '_')) for name in split if name}
 
 
+def check_required():
+    """End the run if a required library is not installed."""
+    absent = sorted(filter(is_absent, _imported(os.environ.get('IZMP_REQUIRE', ''))))
+    if absent:
+        pytest.exit(f'IZMP_REQUIRE names what is not installed: {", ".join(absent)}', 1)
+
+
+def is_absent(library):
+    """Whether neither a module nor a package of data has this name."""
+    if find_spec(library) is not None:
+        return False
+    try:
+        importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return True
+    return False
+
+
 def _missing(error):
     """The library whose absence is an error or the cause of one; '' if it is none of ours."""
     listed = re.search(r'^REQUIRED := ((?:.*\\\n)*.*)$', _MAKEFILE.read_text(), re.MULTILINE)
@@ -46,7 +67,10 @@ def _missing(error):
         if isinstance(error, MissingDependencyError | ModuleNotFoundError):
             name = getattr(error, 'library', '') or getattr(error, 'name', None) or ''
             for library in _imported(name.partition('.')[0]):
-                if library in _imported(listed[1]) or _OF_ROS.fullmatch(library):
+                if library not in _OF_ROS and _WITH_RCLPY.fullmatch(library):
+                    library = 'rclpy'
+                ours = library in {'rclpy'} | _imported(listed[1]) and is_absent(library)
+                if ours or library in _OF_ROS:
                     return library
         error = error.__cause__
     return ''

@@ -20,8 +20,8 @@ from izmp_dynamics.base.errors import MissingDependencyError, UnknownNameError
 from izmp_dynamics.base.resources import find_resource, resource_folders
 from izmp_dynamics.cli.main import _parser
 
+from . import requiring
 from .command_line import loaded_by
-from .requiring import skipped_if_missing
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, LABORATORY = ROOT / 'izmp_dynamics', ROOT / 'izmp_lab'
@@ -356,14 +356,22 @@ def test_no_file_names_a_folder_of_somebodys_computer():
 @pytest.mark.parametrize(('require', 'outcome'), [('', 'skipped'), ('pin', 'failed')])
 def test_a_test_without_its_library_is_skipped_or_fails(monkeypatch, require, outcome):
     monkeypatch.setenv('IZMP_REQUIRE', require)
+    monkeypatch.setattr(requiring, 'is_absent', lambda library: library == 'pinocchio')
 
     def outcome_of(error):
         call = SimpleNamespace(excinfo=SimpleNamespace(value=error))
         report = SimpleNamespace(failed=True, outcome='failed')
-        return skipped_if_missing(report, call, '').outcome
+        return requiring.skipped_if_missing(report, call, '').outcome
 
     missing = ModuleNotFoundError(name='pinocchio.visualize')
     wrapped = RuntimeError()
     wrapped.__cause__ = MissingDependencyError('pinocchio', 'it', 'pip install pin')
     assert (outcome_of(missing), outcome_of(wrapped)) == (outcome, outcome)
-    assert outcome_of(ModuleNotFoundError(name='izmp_dynamics.nowhere')) == 'failed'
+    for misspelt in ('izmp_dynamics.nowhere', 'mujoco.nowhere', 'geometri_msgs'):
+        assert outcome_of(ModuleNotFoundError(name=misspelt)) == 'failed'
+
+
+def test_a_required_library_that_is_missing_ends_the_run(monkeypatch):
+    monkeypatch.setenv('IZMP_REQUIRE', 'numpy,no-such-library')
+    with pytest.raises(pytest.exit.Exception, match=r'no_such_library$'):
+        requiring.check_required()

@@ -7,6 +7,7 @@ import pytest
 import rclpy
 import yaml
 from rclpy.context import Context
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from izmp_dynamics.launching.checked import stated
@@ -112,19 +113,72 @@ def test_what_several_nodes_have_is_shown_for_all_of_them(shown, declared):
 def test_the_launch_files_find_the_robot_in_it(tmp_path):
     path = tmp_path / 'parameters.yaml'
     path.write_text(
-        '/**:\n  ros__parameters: {robot: my_robot.yaml, rates: {bus: 100.0}}\n'
-        '/**/acd:\n  ros__parameters: {frame_prefix: a_}\n'
+        '/**:\n  ros__parameters: {rates: {bus: 100.0}}\n'
+        '/anna/**:\n  ros__parameters: {robot: my_robot.yaml}\n'
+        'anna:\n  acd:\n    ros__parameters: {frame_prefix: a_}\n'
     )
-    expected = {'robot': 'my_robot.yaml', 'frame_prefix': ''}
-    assert stated(str(path), ('robot', 'frame_prefix')) == expected
-    assert stated(str(FILE), ['robot']) == {'robot': ''}
+    names = ('robot', 'frame_prefix')
+    expected = {'robot': 'my_robot.yaml', 'frame_prefix': 'a_'}
+    assert stated(str(path), 'anna', GRAPH, names) == expected
+    assert not any(stated(str(path), 'bert', GRAPH, names).values())
     read_by_ros(path)
 
 
-@pytest.mark.parametrize('text', ['/**: [', '[' * 2000, None])
-def test_a_parameter_file_that_cannot_be_read_is_refused(tmp_path, text):
+@pytest.fixture
+def file(tmp_path):
+    """Write sections, each with a value of robot, as a parameter file."""
+
+    def write(sections):
+        path = tmp_path / 'parameters.yaml'
+        lines = [f'{name}: {{ros__parameters: {{robot: {sections[name]}}}}}' for name in sections]
+        path.write_text('\n'.join(lines))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    'sections',
+    [
+        {'/anna/acd': 'a', '/bert/acd': 'b'},
+        {'/**': 'a', 'bert/acd': 'b'},
+        {'bert/acd': 'a', '/**': 'b'},
+        {'/*/acd': 'a', '/*': 'b', '/acd': 'c'},
+        {'/*/*': 'a', '/**/mr_ad': 'b'},
+        {'/bert/**': 'a', '/bert/x/acd': 'b'},
+        {'/**/bert/acd': 'a', '/ber/acd': 'b', '/bert': 'c'},
+    ],
+)
+def test_a_section_is_for_the_nodes_that_ros_gives_it_to(file, sections):
+    path = file(sections)
+    context = Context()
+    rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)
+    node = Node('acd', namespace='bert', context=context)
+    robot = node.declare_parameter('robot', '').value
+    node.destroy_node()
+    context.shutdown()
+    assert robot
+    for namespace in ('bert', '/bert', 'bert/'):
+        assert stated(str(path), namespace, ['acd'], ['robot']) == {'robot': robot}
+
+
+def test_different_values_for_the_nodes_are_refused(file):
+    path = file({'/**': 'a.yaml', '/**/izmp': 'b.yaml', '/anna/mr_ad': 'c.yaml'})
+    assert stated(str(path), '', [COMPOSED], ['robot']) == {'robot': 'a.yaml'}
+    assert stated(str(path), 'bert', GRAPH, ['urdf']) == {'urdf': ''}
+    with pytest.raises(
+        RuntimeError, match=r"values of robot: 'a.yaml' for .*, 'b.yaml' for /bert/izmp"
+    ):
+        stated(str(path), 'bert', GRAPH, ['robot'])
+
+
+@pytest.mark.parametrize(
+    ('text', 'names'),
+    [('/**: [', ['robot']), ('/**: &all {anna: *all}', []), ('[' * 2000, []), (None, ['robot'])],
+)
+def test_a_parameter_file_that_cannot_be_read_is_refused(tmp_path, text, names):
     path = tmp_path / 'parameters.yaml'
     if text is not None:
         path.write_text(text)
     with pytest.raises(RuntimeError, match=f"'{path}' cannot be read"):
-        stated(str(path), ['robot'])
+        stated(str(path), '', GRAPH, names)

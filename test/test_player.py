@@ -151,6 +151,17 @@ def test_a_graph_that_starts_is_waited_for(node, biped31, sound_bag, monkeypatch
     played.close()
 
 
+def test_one_that_listens_and_is_never_connected_is_not_one_that_starts(
+    node, biped31, sound_bag, monkeypatch
+):
+    listeners = Mock(missing=lambda: [], count=lambda: 1, are_starting=lambda missing: True)
+    monkeypatch.setattr(player, 'Listeners', lambda *_: listeners)
+    played = BagPlayer(node, sound_bag, biped31)
+    with pytest.raises(ReplayError):
+        played.wait_for_listeners(threading.Event(), patience=0.0)
+    played.close()
+
+
 def test_a_graph_that_is_not_there_is_named_once(biped31):
     wanted = graph_listeners(biped31)
     missing = [(name, topic) for topic in wanted for name in sorted(wanted[topic])]

@@ -376,15 +376,17 @@ def serialized(typestore: Any, msgtype: str, values: Mapping[str, Any]) -> bytes
         raise BagError(what, kind='unknown_type', msgtype=msgtype)
     raw, paths = bytearray(b'\0\1\0\0'), list[str]()
 
-    def put(name: str, value: Any) -> None:
+    def put(name: str, value: Any, shape: tuple[int, ...] = ()) -> None:
         if name == 'string':
             text = value.encode() + b'\0'
             put('uint32', len(text))
             raw.extend(text)
             return
-        dtype = np.dtype(f'<{_DTYPES[name]}')
-        raw.extend(bytes(-(len(raw) - HEADER) % dtype.itemsize))
-        raw.extend(np.array(value, dtype).tobytes())
+        array = np.array(value, np.dtype(f'<{_DTYPES[name]}'))
+        if array.shape != shape:
+            raise ValueError(f'{paths[-1]} has the shape {shape}, not {array.shape}')
+        raw.extend(bytes(-(len(raw) - HEADER) % array.itemsize))
+        raw.extend(array.tobytes())
 
     def walk(path: str, kind: int, detail: Any) -> None:
         if kind == _NAME:
@@ -410,14 +412,14 @@ def serialized(typestore: Any, msgtype: str, values: Mapping[str, Any]) -> bytes
             for text in [''] * length if is_blank else given:
                 put('string', text)
         elif length:
-            put(name[0], np.zeros(length) if is_blank else given)
+            put(name[0], np.zeros(length) if is_blank else given, (length,))
 
     try:
         walk('', _NAME, msgtype)
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         what = f'The example is not a message of type {msgtype}: {error}.'
         raise BagError(what, kind='wrong_type', msgtype=msgtype) from error
-    for path in values.keys() - paths:
+    for path in (path for path in values if path not in paths):
         raise UnknownNameError('field', path, paths, f'in {msgtype}')
     return bytes(raw)
 

@@ -258,8 +258,9 @@ class BagWriter:
             BagError: the stamp is negative.
             UnknownNameError: there is no such topic.
         """
-        if topic not in self._connections:
-            raise self._unknown(topic, self._connections)
+        raw_topics = self._connections.keys() - self._layouts
+        if topic not in raw_topics:
+            raise self._unknown(topic, raw_topics)
         stamps = np.array([stamp])
         self._check_stamps(topic, stamps)
         self._add(topic, stamps, Raws.of([raw]))
@@ -396,8 +397,13 @@ class BagWriter:
 
 
 def _layout(msgtype: str, like: Mapping[str, Any]) -> CdrLayout:
-    parts = ((path, tuple(value) if np.ndim(value) else value) for path, value in like.items())
-    return _layout_of(msgtype, tuple(parts))
+    try:
+        parts = tuple((k, tuple(v) if np.ndim(v) else v) for k, v in like.items())
+        hash(parts)
+    except (TypeError, ValueError) as error:
+        what = f'The example is not a message of type {msgtype}: {error}.'
+        raise BagError(what, kind='wrong_type', msgtype=msgtype) from error
+    return _layout_of(msgtype, parts)
 
 
 @functools.lru_cache(maxsize=32)

@@ -432,7 +432,7 @@ def _moving(qd: Array) -> Flags:
 
 def _shares(moving: Flags) -> Array:
     labels, _ = scipy.ndimage.label(~moving)
-    shares: Array = np.minimum(1.0, _POSTURE * RATE / np.bincount(labels))[labels]
+    shares: Array = np.minimum(1.0, _POSTURE * RATE / np.maximum(np.bincount(labels), 1))[labels]
     return np.where(moving, 1.0, shares)
 
 

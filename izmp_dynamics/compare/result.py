@@ -180,12 +180,15 @@ def _is_whole(report: Mapping[str, Any]) -> bool:
     """Whether there is what is read of a report."""
     size, number = float | int, float | int | None
     return (
-        _has(report, verdict=dict, events=list, feet=list, parameters=dict, robot=str,
-             duration=size, start_stamp=int | None)
+        _has(report, verdict=dict, tracks=dict, events=list, feet=list, parameters=dict,
+             root=str, robot=str, duration=size, weight=size, start_stamp=int | None)
         and _has(report['verdict'], reason=str, headline=str, state=str, sentence=str,
                  judged_by=str | None, margin=number, margin_of=str | None, uncertainty=number)
         and all(_has(foot, name=str) for foot in report['feet'])
-        and all(_has(event, kind=str, begin=size, subject=object) for event in report['events'])
+        and all(
+            _has(event, kind=str, begin=size, end=object, subject=object)
+            for event in report['events']
+        )
     )  # fmt: skip
 
 

@@ -117,8 +117,8 @@ class BagPlayer:
             ReplayError: if somebody is missing; names who lacks what.
         """
         listeners = Listeners(self.node, self.robot, self._topics, recorder)
-        first = changed = time.monotonic()
-        found, next_announcement, pause = (-1, -1), first + ANNOUNCED_FIRST, ANNOUNCED_FIRST
+        first = begin = changed = time.monotonic()
+        found, next_announcement, pause = (-1, -1), begin + ANNOUNCED_FIRST, ANNOUNCED_FIRST
         while not stop.is_set():
             missing, now = listeners.missing(), time.monotonic()
             connected = sum(p.get_subscription_count() for p in self._publishers.values())
@@ -126,8 +126,11 @@ class BagPlayer:
                 found, changed = (listeners.count(), connected), now
             if not missing and connected >= found[0] and now - changed > SETTLED:
                 return
-            starting = listeners.are_starting(missing)
-            if now - first > (max(patience, LONGEST_START) if starting else patience):
+            starting = bool(missing) and listeners.are_starting(missing)
+            if starting:
+                begin = now
+            in_vain = starting and now - first > max(patience, LONGEST_START)
+            if in_vain or now - begin > patience:
                 raise ReplayError(
                     f'After {now - first:.0f} s these nodes of the namespace '
                     f"'{self.node.get_namespace()}' do not listen: {said(missing)}. Start them "
