@@ -128,9 +128,9 @@ class UnloadedFeet:
         self._taken_at = time.monotonic()
         if self._seen and stamps[0] <= self._seen[-1].stamps[-1]:
             self._seen.clear()
-        last, kept = int(self._seen[-1].stamps[-1]) if self._seen else 0, []
+        last, kept = int(self._seen[-1].stamps[-1]) if self._seen else None, []
         for row, stamp in enumerate(stamps.tolist(), start=rows.start or 0):
-            if stamp - last >= nanoseconds(SPACING):
+            if last is None or stamp - last >= nanoseconds(SPACING):
                 last = stamp
                 kept.append(row)
         if not kept:

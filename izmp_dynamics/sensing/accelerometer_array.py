@@ -18,7 +18,7 @@ the sensors in units of their spread L, so the verdict depends on the shape of t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -301,10 +301,12 @@ class AccelerometerArray:
                 raise ShapeError(f"readings of '{sensor.name}'", str(expected), column.shape)
             columns.append(column)
         along = np.hstack(columns)
-        forces = along[:, :, None] * [1.0, 0.0, 0.0]  # each by a sensor of its own, along its x
+        forces = np.zeros((*along.shape, 3))
+        forces[..., 0] = along  # each by a sensor of its own, along its x
         ones = np.zeros_like(self._axes)
         ones[:, 0] = 1.0
-        return self._solved(stamps, omega, np.eye(3), forces, ones, np.arange(len(ones)))
+        solved = self._solved(stamps, omega, np.eye(3), forces, ones, np.arange(len(ones)))
+        return replace(solved, angular_velocity=omega)
 
     def solve(self, stamps: Stamps, gyroscope: Array, R: Array, forces: Array) -> RootState:
         """Do as `batch`, given what the sensors measure in their own axes.

@@ -113,7 +113,7 @@ class PublisherClock:
         return [one]
 
     def _hold(self, one: Samples) -> None:
-        self._run.append(Samples(one.stamps, one.values.copy()))
+        self._run.append(Samples(one.stamps.copy(), one.values.copy()))
         self._state[_LAST] = one.stamps[0]
 
     def _close(self) -> list[Samples]:

@@ -126,7 +126,7 @@ def find(
     overlap = scene.sole_overlap
     found = [
         *_inputs(scene),
-        *([] if overlap is None else [replace(overlap, sentence=str(overlap))]),
+        *([] if overlap is None else [replace(overlap, sentence=str(overlap), remedy='')]),
         *_support(scene),
         *_gaps(scene, tracks, judged),
         *(finding for track in tracks.values() for finding in _errors(scene, track, judged)),

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ from izmp_dynamics.pipeline.evaluated import Evaluated
 from izmp_dynamics.pipeline.ground import Ground
 from izmp_dynamics.pipeline.rig import Rig, unit_rates
 from izmp_dynamics.results.evaluation import Evaluation, Foot, LinkPoses, Outage, Track
+from izmp_dynamics.sensing.joint_kinematics import JointKinematics
+from izmp_dynamics.sensing.root_state import RootState
 from izmp_dynamics.signals.matched_filter import bandwidth
 from izmp_dynamics.stability.fall_alarm import FallRisk
 from izmp_dynamics.verdict.events.event import Event
@@ -125,7 +127,7 @@ class Recent:
             summary = summarise(scene, self._gap)
             found = *(f for f in summary.findings if f.kind in LIVE), *_of_forces(scene)
             if instants[0].units is not None:
-                found += _of_units(Evaluated.joined(instants[::_UNITS_STEP]), rig)
+                found += _of_units(instants[::_UNITS_STEP], rig)
         return Judgement(found, summary.events, first, last)
 
 
@@ -199,9 +201,10 @@ def _of_forces(scene: Scene) -> tuple[Finding, ...]:
     return by_kind(each for each in found if each.kind in OF_FORCES)
 
 
-def _of_units(some: Evaluated, rig: Rig) -> tuple[Finding, ...]:
+def _of_units(instants: Sequence[Evaluated], rig: Rig) -> tuple[Finding, ...]:
     """Find units on other links that are turned or exchanged."""
-    assert some.units is not None
-    moving = some.joints.positions, some.joints.velocities, some.root.angular_velocity
-    rates = unit_rates(rig, *moving, some.units)
+    joints = JointKinematics.joined([each.joints for each in instants])
+    root = RootState.joined([each.root for each in instants])
+    units = np.concatenate([each.units for each in instants if each.units is not None])
+    rates = unit_rates(rig, joints.positions, joints.velocities, root.angular_velocity, units)
     return tuple(unit_findings(tuple(rig.units), rates[:, 0], rates[:, 1]))
