@@ -50,11 +50,13 @@ test: $(READY)
 	@unset PYTHONDONTWRITEBYTECODE # else each of hundreds of processes compiles the sources anew
 	$(BIN)/izmp compile & # beside the checks, and not in each of the tests' processes
 	compiling=$$!
+	$(BIN)/python -m mypy & # beside the first tests, too
+	checking=$$!
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/python -m mypy
 	wait $$compiling
 	IZMP_REQUIRE="$$(cat $(READY))" $(BIN)/python -m pytest --quiet $(WORKERS)
+	wait $$checking || { echo 'The types are wrong: see what mypy says, before the tests.'; exit 1; }
 
 docs: $(READY)
 	@$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
