@@ -12,7 +12,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.errors import IzmpError
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import end_if_refused, read, stated
+from izmp_dynamics.launching.checked import end_if_refused, read_argument, stated
 from izmp_dynamics.launching.graph import (
     GRAPH,
     declared,
@@ -45,7 +45,7 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     values = given(context, *GRAPH)
     if not values['robot'] and not values['params_file']:
         raise RuntimeError('State the robot file, robot:=my_robot.yaml, or a params_file.')
-    on = {name: read(name, values[name], bool) for name in SWITCHES if values[name]}
+    on = {name: read_argument(name, values[name], bool) for name in SWITCHES if values[name]}
     seen = dict(values)
     if values['params_file']:
         outer = context.launch_configurations.get('ros_namespace', '')

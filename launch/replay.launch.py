@@ -11,7 +11,7 @@ from launch.launch_description_entity import LaunchDescriptionEntity
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import PushRosNamespace
 
-from izmp_dynamics.launching.checked import read
+from izmp_dynamics.launching.checked import read_argument
 from izmp_dynamics.launching.graph import (
     SIMULATED,
     declared,
@@ -45,7 +45,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    recorded = read('record', given(context, 'record')['record'], bool)
+    recorded = read_argument('record', given(context, 'record')['record'], bool)
     player = node(
         'player',
         parameters=[

@@ -19,7 +19,7 @@ from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import read
+from izmp_dynamics.launching.checked import read_argument
 from izmp_dynamics.launching.graph import (
     declared,
     given,
@@ -120,15 +120,15 @@ def _start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def _make_world(values: dict[str, str]) -> 'World':
     from izmp_lab.simulation.webots.world import make_world  # takes a second or two
 
-    read('port', values['port'], int)
+    read_argument('port', values['port'], int)
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
     names = ['gait', 'speed', 'steps', 'push', 'quit']
     names += ['namespace'] if values['namespace'] else []  # which remappings do not give a plugin
     return make_world(
         Path(values['robot']),
         Path(values['worlds'] or home / 'izmp_webots' / values['port']),  # for runs side by side
-        slope_deg=read('slope_deg', values['slope_deg'], float),
-        time_step=read('time_step', values['time_step'], int),
+        slope_deg=read_argument('slope_deg', values['slope_deg'], float),
+        time_step=read_argument('time_step', values['time_step'], int),
         plugin={**{name: values[name] for name in names}, 'wait_for_listener': 'true'},
         overwrite=True,
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from izmp_dynamics.bags.writer import BagWriter
-from izmp_dynamics.launching.checked import free_place, read
+from izmp_dynamics.launching.checked import free_place, read_argument
 
 
 def test_a_second_recording_is_refused_unless_it_may_replace_the_first(tmp_path):
@@ -38,8 +38,8 @@ NUMBER, WHOLE, FLAG = 'a number is', 'a whole number is', 'true or false is'
 )
 def test_an_argument_is_read_or_refused_with_its_name(kind, text, expected):
     if expected not in (NUMBER, WHOLE, FLAG):
-        assert read('speed', text, kind) == expected
+        assert read_argument('speed', text, kind) == expected
         return
     with pytest.raises(RuntimeError) as refused:
-        read('speed', text, kind)
+        read_argument('speed', text, kind)
     assert str(refused.value) == f"The argument speed is '{text}'; {expected} needed."

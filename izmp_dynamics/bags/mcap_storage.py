@@ -89,9 +89,7 @@ class McapStorage:
             stamps: (T,) receive stamps [ns].
             messages: T serialized messages, in parts.
         """
-        for channel, count in enumerate(np.bincount(channels).tolist()):
-            if count:
-                self._counts[channel] += count
+        _count(self._counts, channels)
         order = np.argsort(stamps, kind='stable')
         channels, stamps = channels[order], stamps[order]
         sizes = np.concatenate([part.sizes for part in messages])[order]
@@ -209,12 +207,16 @@ def write_messages(
         stamps: (T,) receive stamps [ns].
         messages: T serialized messages, in parts.
     """
-    for channel, count in enumerate(np.bincount(channels).tolist()):
-        if count:
-            writer.counts[channel] += count
+    _count(writer.counts, channels)
     writer.min_timestamp = min(writer.min_timestamp, int(stamps.min()))
     writer.max_timestamp = max(writer.max_timestamp, int(stamps.max()))
     writer.storage.write_messages(channels, stamps, messages)
+
+
+def _count(counts: dict[int, int], channels: npt.NDArray[np.uint16]) -> None:
+    for channel, count in enumerate(np.bincount(channels).tolist()):
+        if count:
+            counts[channel] += count
 
 
 def _records(

@@ -22,7 +22,7 @@ _READ: dict[type, tuple[str, Callable[[str], Any]]] = {
 """Kind → what it is called, and what reads it; flags as launch reads conditions."""
 
 
-def read(name: str, text: str, kind: type) -> Any:
+def read_argument(name: str, text: str, kind: type) -> Any:
     """Return the value of an argument.
 
     Args:

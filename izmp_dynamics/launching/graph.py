@@ -20,7 +20,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from izmp_dynamics.base.resources import find_resource
-from izmp_dynamics.launching.checked import free_place, read
+from izmp_dynamics.launching.checked import free_place, read_argument
 
 Arguments = Mapping[str, tuple[str | None, str]]
 """Name → default and description; None: the argument must be given."""
@@ -56,7 +56,7 @@ class _Read(LaunchConfiguration):
     def perform(self, context: LaunchContext) -> str:
         """Return its text."""
         text: str = super().perform(context)
-        value = read(self._name, text, self._kind)
+        value = read_argument(self._name, text, self._kind)
         return str(value).lower() if self._kind is bool else text
 
 
@@ -130,8 +130,8 @@ def refuse_taken_place(bag: str = 'bag') -> OpaqueFunction:
 
     def refuse(context: LaunchContext) -> None:
         values = given(context, 'record', 'overwrite', bag)
-        if read('record', values['record'], bool):
-            free_place(values[bag], read('overwrite', values['overwrite'], bool))
+        if read_argument('record', values['record'], bool):
+            free_place(values[bag], read_argument('overwrite', values['overwrite'], bool))
 
     return OpaqueFunction(function=refuse)
 

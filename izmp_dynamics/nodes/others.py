@@ -204,7 +204,7 @@ def refuse_others(
 ) -> None:
     """Make sure, before this program publishes topics, that nobody else does for so long [s].
 
-    Whoever begins later is named by the diagnostics of the graph.
+    Publishers that start later are named by the graph's diagnostics.
 
     Raises:
         IzmpError: if somebody does; says what to do.

@@ -56,8 +56,8 @@ class Differentiator(ABC, Generic[State]):
         inputs: Mapping[str, tuple[int, ...]],
         period: float,
         *,
-        method: str,
-        max_gap: float,
+        method: str = 'central',
+        max_gap: float = 0.05,
         methods: tuple[str, ...] = QUOTIENTS,
     ) -> None:
         if method not in methods:
@@ -168,27 +168,14 @@ class Differentiator(ABC, Generic[State]):
 class DifferenceStage(Differentiator[State]):
     """Differentiates a signal once.
 
-    Args:
-        inputs: as of `Differentiator`, like the others.
-        period: of the samples [s].
-        method: 'central', or 'paper': the backward quotient, taken as the value at k, although it
-            belongs to k - 1/2.
-        max_gap: [s].
-
-    Raises:
-        SensingError: a parameter that makes no sense.
+    Its method is 'central', or 'paper': the backward quotient, taken as the value at k, although
+    it belongs to k - 1/2.
     """
 
-    def __init__(
-        self,
-        inputs: Mapping[str, tuple[int, ...]],
-        period: float,
-        *,
-        method: str = 'central',
-        max_gap: float = 0.05,
-    ) -> None:
-        super().__init__(inputs, period, method=method, max_gap=max_gap)
-        self._after = 1 if method == 'central' else 0
+    @property
+    def _after(self) -> int:
+        """Samples after an instant that its quotient needs."""
+        return int(self.method == 'central')
 
     @abstractmethod
     def _evaluate(self, stamps: Stamps, samples: Array) -> tuple[State, Mask]:
